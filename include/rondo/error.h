@@ -2,10 +2,10 @@
 /*
  * Error codes and the error record that every fallible Rondo function fills.
  *
- * A function returns 0 for success or one negative `enum rondo_code`. The details stand in the
+ * A function returns 0 for success or one negative `enum rondo_code`. The details are in the
  * caller's own `struct rondo_error`, so there is no hidden "last error" and no thread rule beyond
  * "do not share one record between threads". Outcomes that a caller must expect (a condition that
- * is not met, a lease that somebody else holds) are values of their own, not errors.
+ * is not met, a lease that another process holds) are values of their own, not errors.
  */
 #pragma once
 
@@ -46,7 +46,7 @@ struct rondo_error {
 };
 
 /**
- * Name of a code as it stands in the documentation ("RONDO_ERR_BUSY").
+ * Name of a code as the documentation has it ("RONDO_ERR_BUSY").
  * @param code any value; unknown ones give "RONDO_ERR_UNKNOWN"
  * @return a static string; any thread
  */

@@ -13,10 +13,10 @@
  *     rondo_loop_free(loop);
  *     rondo_close(r);
  *
- * Every call of rondo_loop_next commits what the iteration before has left (events, a checkpoint
- * when one is due), evaluates the exit conditions, asks the limits whether another iteration may
- * begin, and commits its beginning, before it returns. After a crash rondo_loop_resume goes on
- * there: at most the one iteration that was being worked on runs again.
+ * Every call of rondo_loop_next commits what the previous iteration left (events, a checkpoint
+ * when one is due), evaluates the exit conditions, checks the limits, and commits its beginning,
+ * before it returns. After a crash rondo_loop_resume continues there: at most the iteration that
+ * was under way runs again.
  *
  * Ownership: what a function takes is copied unless its comment says otherwise; what it returns is
  * borrowed from the object unless its comment says that you must free it.
@@ -28,7 +28,7 @@
  * conditions are verified side by side.
  *
  * Strings are UTF-8. Durations and times are int64 nanoseconds, money is int64 millionths.
- * A field that is zero has its default, so `{0}` is always a good beginning.
+ * A field that is zero has its default, so `{0}` is always a valid start.
  */
 #pragma once
 
@@ -93,12 +93,12 @@ struct rondo_condition {
 
 enum rondo_durability {
     RONDO_STRICT = 0,  /**< a store that keeps failing ends the loop */
-    RONDO_BEST_EFFORT, /**< the loop goes on without checkpoints and says so in the journal */
+    RONDO_BEST_EFFORT, /**< the loop continues without checkpoints and journals it */
 };
 
 enum rondo_on_corrupt {
     RONDO_USE_PREVIOUS = 0, /**< resume from the newest checkpoint that is intact */
-    RONDO_START_FRESH,      /**< resume with an empty agent state; the iteration count goes on */
+    RONDO_START_FRESH,      /**< resume with an empty agent state; the iteration count continues */
     RONDO_REFUSE,           /**< do not resume: RONDO_ERR_CORRUPT */
 };
 
@@ -156,7 +156,7 @@ enum rondo_turn {
     RONDO_DONE = 0,            /**< the run has its final status */
     RONDO_CONTINUE = 1,        /**< do the work of iteration rondo_loop_iteration() */
     RONDO_POLICY_VIOLATED = 2, /**< ended: the next iteration was denied; rondo_loop_violation() */
-    RONDO_BROKEN = -1,         /**< this process cannot go on: rondo_loop_error(); resume later */
+    RONDO_BROKEN = -1, /**< this process cannot continue: rondo_loop_error(); resume later */
 };
 
 /**
@@ -184,7 +184,7 @@ RONDO_API void rondo_loop_use(struct rondo_loop *loop, int64_t tokens, int64_t c
 
 /**
  * Ask to finish. RONDO_COMPLETED is accepted only if all exit conditions are met at the next
- * rondo_loop_next; otherwise the loop goes on. RONDO_BLOCKED and RONDO_FAILED end it.
+ * rondo_loop_next; otherwise the loop continues. RONDO_BLOCKED and RONDO_FAILED end it.
  * @return 0 or RONDO_ERR_INVALID for another status
  */
 RONDO_API int rondo_loop_finish(struct rondo_loop *loop, enum rondo_status status,
@@ -301,19 +301,20 @@ RONDO_API bool rondo_loop_violation(const struct rondo_loop *loop,
 /* ---- Runs and events ------------------------------------------------------------------------ */
 
 /**
- * Ask a run to stop, whoever executes it. One that nobody executes is ended here and now.
+ * Request that a run stop, whichever process executes it. A run that no process executes is ended
+ * immediately.
  * @param run_id id, unique prefix, or "last"
  */
 RONDO_API int rondo_stop_run(struct rondo *rondo, const char *run_id, struct rondo_error *err);
 
 /**
- * Pause a run, whoever executes it: the iteration under way ends, and no further one begins. The
+ * Pause a run, whichever process executes it: the current iteration ends, and no other begins. The
  * loop's rondo_loop_next waits meanwhile. RONDO_ERR_STATE when the run has ended. Any thread.
  * @param run_id as for rondo_stop_run
  */
 RONDO_API int rondo_pause_run(struct rondo *rondo, const char *run_id, struct rondo_error *err);
 
-/** Let a paused run go on. One that nobody executes is not paused any more: resume it. */
+/** Continue a paused run. If no process executes it, the pause is lifted: resume it. */
 RONDO_API int rondo_continue_run(struct rondo *rondo, const char *run_id, struct rondo_error *err);
 
 /** One committed event. Borrowed until the next call on the subscription. */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * The vocabulary that the public API and every layer of Rondo share: final statuses, condition
- * statuses and the reasons behind them. Names in text form (journal, JSON, terminal) are the
+ * statuses and their reasons. Names in text form (journal, JSON, terminal) are the
  * strings that the *_name functions give; they never change once released.
  */
 #pragma once
@@ -20,7 +20,7 @@ extern "C" {
 enum rondo_status {
     RONDO_RUNNING = 0,
     RONDO_COMPLETED,        /**< exit conditions met, or an accepted finish */
-    RONDO_BLOCKED,          /**< the agent says that it cannot go on without help */
+    RONDO_BLOCKED,          /**< the agent reports that it needs help */
     RONDO_FAILED,           /**< the agent gave up, or too many consecutive iterations failed */
     RONDO_MAX_ITERATIONS,   /**< the iteration limit denied the next iteration */
     RONDO_POLICY_VIOLATION, /**< another policy denied a step */

@@ -35,7 +35,7 @@ static inline void auto_fclose_impl(FILE **file)
 /** fclose() of a stream that is not NULL. */
 #define auto_fclose __attribute__((cleanup(auto_fclose_impl)))
 
-/** Give up ownership: yields the pointer and leaves NULL behind. */
+/** Release ownership: yields the pointer and leaves NULL. */
 #define steal_pointer(slot)                    \
     __extension__({                            \
         __typeof__(*(slot)) stolen_ = *(slot); \
@@ -43,7 +43,7 @@ static inline void auto_fclose_impl(FILE **file)
         stolen_;                               \
     })
 
-/** Give up ownership of a descriptor: yields it and leaves -1 behind. */
+/** Release ownership of a descriptor: yields it and leaves -1. */
 static inline int steal_fd(int *slot)
 {
     int fd = *slot;

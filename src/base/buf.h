@@ -15,12 +15,12 @@ struct buf {
 void buf_fini(struct buf *buf);
 /** Forget the content, keep the memory. */
 void buf_clear(struct buf *buf);
-/** Give back the memory behind the content: for what stays as it is for long, and often. */
+/** Release the spare memory: for long-lived content of which there is much. */
 void buf_fit(struct buf *buf);
 /** Append bytes. */
 void buf_append(struct buf *buf, const void *bytes, size_t len);
 /**
- * Make room for `len` more bytes behind the content, to be written there and then taken in with
+ * Make room for `len` more bytes after the content, to be written directly and then added with
  * buf_grown. @return where to write
  */
 char *buf_room(struct buf *buf, size_t len);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * A cancel token: one-way, level-triggered, shared between threads, usable in poll() and from a
- * signal handler. Whoever blocks for long takes one and gives up soon after it is set.
+ * signal handler. Code that blocks for long takes one and returns soon after it is set.
  */
 #pragma once
 

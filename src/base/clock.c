@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The machine's clock behind the replaceable interface. No state; any thread. */
+/* The machine's clock as a `struct clock`. No state; any thread. */
 #include "base/clock.h"
 
 #include "base/cancel.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * The one source of time. Times are int64 nanoseconds since the Unix epoch, durations int64
- * nanoseconds. Whoever needs time takes a `struct clock`, so that tests and the simulator can
+ * nanoseconds. Code that needs time takes a `struct clock`, so that tests and the simulator can
  * replace it.
  */
 #pragma once

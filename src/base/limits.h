@@ -74,7 +74,7 @@
 #define LIMIT_POLICY_BYTES (8 * LIMIT_MIB)
 /** Where policies come from (a path), bytes. */
 #define LIMIT_POLICY_SOURCE_BYTES 4095
-/** Who put policies in force, bytes. */
+/** Name of the user who changed a policy, bytes. */
 #define LIMIT_POLICY_BY_BYTES 255
 /** A document that the store keeps for a layer above, bytes of JSON. */
 #define LIMIT_DOCUMENT_BYTES (1 * LIMIT_MIB)
@@ -118,9 +118,9 @@
 #define LIMIT_SINK_ARGUMENT_BYTES 4096
 /** Agents that a sink names. */
 #define LIMIT_SINK_AGENTS 256
-/** Deliveries of warnings that wait; what comes beyond is given up at once. */
+/** Pending deliveries of warnings; any beyond are dead-lettered at once. */
 #define LIMIT_DELIVERIES_WAITING 10000
-/** Deliveries that were given up and are kept; older ones are forgotten. */
+/** Dead-lettered deliveries that are kept; older ones are deleted. */
 #define LIMIT_DEAD_LETTERS_KEPT 1000
 /** Entries of one folder in /etc or /opt that root's sandbox looks at; with more it is hidden. */
 #define LIMIT_SANDBOX_SEARCH_ENTRIES 10000

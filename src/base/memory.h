@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Allocation that cannot fail: running out of memory aborts. Everything that input sizes is held
- * against a named limit before it gets here, so an abort means that the machine is out of memory.
+ * Allocation that cannot fail: running out of memory aborts. Every size that comes from input is
+ * checked against a named limit before it gets here, so an abort means that the machine is out of
+ * memory.
  */
 #pragma once
 
@@ -15,7 +16,7 @@ void *memory_new_zero(size_t count, size_t size) __attribute__((malloc, returns_
 void *memory_resize(void *memory, size_t count, size_t size) __attribute__((returns_nonnull));
 /** strdup or abort; NULL gives NULL. */
 char *memory_dup_string(const char *text);
-/** Copy of `len` bytes with a NUL behind them, or abort. */
+/** Copy of `len` bytes with a NUL after them, or abort. */
 char *memory_dup_bytes(const void *bytes, size_t len) __attribute__((returns_nonnull));
 /** Texts of a list that a NULL ends; of NULL none. */
 size_t memory_count_list(const char *const *list);

@@ -32,7 +32,7 @@ int parse_int(const char *text, int64_t low, int64_t high, int64_t *ret_number,
 }
 
 /**
- * One unsigned decimal with up to `decimals` digits behind the point, scaled by 10^decimals.
+ * One unsigned decimal with up to `decimals` digits after the point, scaled by 10^decimals.
  * @return characters read, 0 when there is no number or it does not fit
  */
 static size_t read_scaled(const char *text, unsigned decimals, int64_t *ret_scaled)

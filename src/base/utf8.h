@@ -14,5 +14,5 @@
  */
 size_t utf8_sequence_len(const char *text, size_t len);
 
-/** Append a code point, at most 0x10ffff; what it stands for is the caller's concern. */
+/** Append a code point, at most 0x10ffff; its meaning is the caller's concern. */
 void utf8_append(struct buf *buf, uint32_t point);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* zstd behind two calls. No state; any thread. */
+/* zstd in two calls. No state; any thread. */
 #include "base/zip.h"
 
 #include "base/error.h"

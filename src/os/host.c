@@ -47,7 +47,7 @@ void host_boot(char *ret_boot)
 
 /**
  * State letter and start time of a process. The name in field 2 may hold blanks and brackets, so
- * counting starts behind its last bracket. The first thread's entry says the same as the
+ * counting starts after its last bracket. The first thread's entry says the same as the
  * process's, for which the kernel adds up the times of all threads: 1,000 of them in a server.
  */
 static bool read_stat(int64_t pid, char *ret_state, uint64_t *ret_started)

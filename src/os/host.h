@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Who this process is, precisely enough to tell later whether it still lives: a pid alone is
+ * The identity of this process, precise enough to tell later whether it still lives: a pid alone is
  * reused, and a store may be shared between containers that each have a pid 1.
  */
 #pragma once

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * The kernel knows both ends of a connection on this machine. The other end's entry has the user
- * and the inode of the socket; whoever has that inode among its descriptors is the peer. A sandbox
- * may leave the user as it is, so each holder is compared with ourselves: its user namespace, and
- * how many seccomp filters lie on it. Whatever cannot be read proves nothing.
+ * and the inode of the socket; the process that has that inode among its descriptors is the peer. A
+ * sandbox may leave the user as it is, so each holder is compared with ourselves: its user
+ * namespace, and how many seccomp filters lie on it. Whatever cannot be read proves nothing.
  *
  * The entry is asked for through a netlink socket (sock_diag), which costs microseconds; reading
  * the whole of /proc/net/tcp takes the kernel milliseconds, however few connections there are, and
@@ -248,7 +248,7 @@ static bool ask_for_row(const struct sockaddr_storage *from, const struct sockad
     *ret_row = (struct socket_row){.state = reply.entry.idiag_state,
                                    .user = reply.entry.idiag_uid,
                                    .inode = reply.entry.idiag_inode};
-    /* Where there is no such connection it may tell of who listens there. */
+    /* Without such a connection the answer may be about a listener. */
     return reply.entry.id.idiag_sport == id->idiag_sport &&
            reply.entry.id.idiag_dport == id->idiag_dport;
 }

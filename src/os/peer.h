@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Who is at the other end of a connection on this machine. The API trusts processes of its own
+ * The peer of a connection on this machine. The API trusts processes of its own
  * user without a token, but not the commands that it runs for agents in a sandbox: those have
  * another user namespace, or no right to look like ours.
  */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The state folder and the folders of projects in it. Every folder is examined each time it is
- * asked for: whoever could write one of them could decide which commands a resume executes.
+ * The state folder and the folders of projects in it. Every folder is checked at each use:
+ * a process that could write one of them could decide which commands a resume executes.
  */
 #include "os/state_folder.h"
 

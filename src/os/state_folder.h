@@ -2,7 +2,7 @@
 /*
  * The user's state folder: $XDG_STATE_HOME/rondo, by default ~/.local/state/rondo. It holds what
  * decides (stores, policies in force, confirmations), so no sandbox shows it and no tool writes it.
- * docs/security.md says who may rely on what in it. Reads the environment; any thread.
+ * docs/security.md says what may be relied on. Reads the environment; any thread.
  */
 #pragma once
 

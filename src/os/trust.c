@@ -281,7 +281,7 @@ int trust_forget(const char *path, struct rondo_error *err)
     return r < 0 ? r : count;
 }
 
-/** Hand a record out, unless it is in the place of another. @return whether to go on */
+/** Pass a record on, unless it is in the place of another. @return whether to continue */
 static bool hand_out(struct json_object *record, const char *name, trust_list_fn *fn, void *context)
 {
     const char *path = json_get_string(record, "path", "");
@@ -330,7 +330,8 @@ int trust_list(enum trust_kind kind, trust_list_fn *fn, void *context, struct ro
     return 0;
 }
 
-/* ---- Who can exchange a file ---------------------------------------------------------------- */
+/* ---- Users that can exchange a file
+ * --------------------------------------------------------------- */
 
 /** Whether a canonical path is one of the folders or below one. */
 static bool is_in(const char *path, const char *const *folders)

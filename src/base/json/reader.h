@@ -60,7 +60,7 @@ struct json_reader {
 
 /** Begin; RONDO_ERR_LIMIT when the text is longer than max_bytes. */
 int json_reader_begin(struct json_reader *json);
-/** Release the memory behind reading. */
+/** Release the memory used for reading. */
 void json_reader_fini(struct json_reader *json);
 
 /** Skip white space and look at the next byte without taking it; '\0' at the end. */

@@ -173,7 +173,7 @@ static bool port_parse(const char *text, int *ret_port)
     return number_parse(text, PORT_MAX, ret_port) && *ret_port > 0;
 }
 
-/** "a.b.c.d/n", "v6/n": `slash` stands in the copy of the text and is overwritten. */
+/** "a.b.c.d/n", "v6/n": `slash` points into the copy of the text and is overwritten. */
 static bool network_parse(char *text, char *slash, struct host_pattern *pattern)
 {
     int bits = 0;

@@ -113,7 +113,7 @@ void http_client_free(struct http_client *client)
     free(client);
 }
 
-/** The loop; begun by whoever asks first. */
+/** The loop; started by the first caller. */
 static int loop_of(struct http_client *client, struct http_loop **ret_loop, struct rondo_error *err)
 {
     int r = 0;
@@ -141,7 +141,7 @@ void http_client_prepare(struct http_client *client)
 struct wait {
     struct http_call *call;
     int64_t deadline_ns;      /* of the whole call */
-    int64_t connect_ns;       /* when the connection must stand */
+    int64_t connect_ns;       /* deadline for the connection */
     int64_t idle_ns;          /* longest silence; 0 = any */
     enum http_failure reason; /* why the call was ended from here; HTTP_OK = it was not */
 };
@@ -261,7 +261,7 @@ static enum http_failure run_call(struct http_call *call, int64_t deadline_ns)
     }
     pthread_mutex_unlock(&call->mutex);
     enum http_failure failure = http_transfer_judge(call);
-    /* It may have ended by itself in the moment when it was to be ended. */
+    /* It may have ended by itself just before it was cancelled. */
     if (wait.reason != HTTP_OK && (call->was_ordered_to_end || wait.reason == HTTP_STOPPED)) {
         say_late(&wait, call->response);
         return wait.reason;

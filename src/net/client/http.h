@@ -71,7 +71,7 @@ struct http_request {
     /**
      * The body as it comes, on the calling thread; such a body is not kept in the response. Only
      * for status 200 to 299, others are kept as usual. NULL = keep it.
-     * @return whether to go on; false ends the call with HTTP_STOPPED
+     * @return whether to continue; false ends the call with HTTP_STOPPED
      */
     bool (*on_body)(void *context, const char *bytes, size_t len);
     void *on_body_context;
@@ -85,7 +85,7 @@ enum http_failure {
     HTTP_NO_CONNECTION, /**< refused, unreachable, or not connected in time; nothing was sent */
     HTTP_TLS,           /**< the certificate or handshake failed; nothing was sent */
     HTTP_BROKEN,        /**< the connection ended, or the reply is not HTTP */
-    HTTP_TIMED_OUT,     /**< total_ns or idle_ns passed after the connection stood */
+    HTTP_TIMED_OUT,     /**< total_ns or idle_ns passed after the connection was made */
     HTTP_TOO_LARGE,     /**< the reply exceeds max_body_bytes */
     HTTP_BLOCKED,       /**< the guard refused an address */
     HTTP_REDIRECTS,     /**< more redirects than allowed */

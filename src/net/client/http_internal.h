@@ -4,7 +4,7 @@
  *
  * Two threads know a call: the caller's, which prepares the transfer, waits, and watches the
  * clock; and the client's thread, which owns the transfer from http_loop_start until the call
- * `is_finished`. What both touch in between stands under the call's mutex.
+ * `is_finished`. What both touch in between is guarded by the call's mutex.
  */
 #pragma once
 

@@ -4,8 +4,8 @@
  * callers' cancel tokens, one entry for each token however many calls share it, because a caller
  * sleeps on a condition and not on descriptors. Deadlines are the callers' own business.
  *
- * A host name takes a thread of libcurl's while it is looked up, so that only some are at a time;
- * the calls behind them find the answer in the cache or a connection that is kept alive.
+ * A host name takes a thread of libcurl's while it is looked up, so their number is limited;
+ * later calls find the answer in the cache or a connection that is kept alive.
  */
 #include "net/client/http_internal.h"
 

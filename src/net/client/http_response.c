@@ -36,7 +36,7 @@ static bool is_blank(char c)
     return c == ' ' || c == '\t' || c == '\r';
 }
 
-/** Copy the value that stands in [from, end). */
+/** Copy the value in [from, end). */
 static bool copy_value(const char *from, const char *end, char *ret_value, size_t size)
 {
     while (from < end && is_blank(*from)) {

@@ -187,7 +187,7 @@ static curl_socket_t open_socket(void *context, curlsocktype purpose, struct cur
     return fd < 0 ? CURL_SOCKET_BAD : fd;
 }
 
-/** The connection stands, TLS included; nothing of the request was sent on it yet. */
+/** The connection is made, TLS included; nothing of the request was sent on it yet. */
 static int note_connected(void *context, char *remote, char *local, int remote_port, int local_port)
 {
     struct http_call *call = context;

@@ -14,7 +14,7 @@ struct retry_policy {
     unsigned max_attempts; /**< over all, at least 1 */
     int64_t base_ns;
     int64_t max_ns;        /**< of a delay that we choose */
-    int64_t max_server_ns; /**< a longer Retry-After is not waited for: no further attempt */
+    int64_t max_server_ns; /**< a longer Retry-After is not waited for: no more attempts */
 };
 
 /** 5 attempts, 1 s doubling to 30 s, Retry-After up to 120 s. */

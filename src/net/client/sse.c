@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Server-sent events, one line at a time. A line that comes whole is used where it stands; only one
- * that is cut is put together in the parser. Pure; one thread a parser.
+ * Server-sent events, one line at a time. A line that arrives whole is used in place; only one that
+ * arrives in pieces is assembled in the parser. Pure; one thread a parser.
  */
 #include "net/client/sse.h"
 
@@ -153,7 +153,7 @@ static void end_line(struct feeding *feeding, const char *piece, size_t len)
     }
 }
 
-/** LF directly behind a CR belongs to it. */
+/** LF directly after a CR belongs to it. */
 static size_t skip_second_half(struct sse_parser *parser, const char *bytes, size_t len)
 {
     if (!parser->is_after_cr || len == 0) {

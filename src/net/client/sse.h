@@ -27,7 +27,7 @@ struct sse_parser {
     size_t max_bytes; /**< of one event; a longer one is RONDO_ERR_LIMIT */
     bool has_data;
     bool is_after_cr;
-    bool is_begun; /**< the first bytes, where a BOM may stand, are behind */
+    bool is_begun; /**< the first bytes, where a BOM may be, were read */
 };
 
 void sse_parser_init(struct sse_parser *parser, size_t max_bytes);
@@ -35,8 +35,8 @@ void sse_parser_fini(struct sse_parser *parser);
 
 /**
  * Take in bytes.
- * @param on_event called for each complete event; what it gets is borrowed. Returns whether to go
- *                 on; false ends the call, and the rest of the bytes is dropped
+ * @param on_event called for each complete event; what it gets is borrowed. Returns whether
+ *                 to continue; false ends the call, and the rest of the bytes is dropped
  * @return 0, or RONDO_ERR_LIMIT for an event above max_bytes
  */
 int sse_parser_feed(struct sse_parser *parser, const char *bytes, size_t len,

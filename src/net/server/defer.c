@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Requests that take long are left to threads of their own, so that the workers go on serving all
+ * Requests that take long run on threads of their own, so that the workers keep serving all
  * others. Their connections wait meanwhile; when the answer is there they are woken, and the worker
  * sends it.
  *
- * The threads come with the requests, up to a limit, and stay; further requests wait for one.
+ * The threads come with the requests, up to a limit, and stay; more requests wait for one.
  */
 #include "base/memory.h"
 #include "net/server/internal.h"

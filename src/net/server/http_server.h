@@ -23,7 +23,7 @@ struct http_exchange;
 struct http_server;
 struct http_stream;
 
-/** Who is at the other end. */
+/** The peer of a connection. */
 struct http_remote {
     char text[64];     /**< address and port, or "unix" */
     bool is_loopback;  /**< 127.0.0.0/8, ::1, or a Unix socket */
@@ -59,7 +59,7 @@ struct http_server_options {
 int http_server_start(const struct http_server_options *options, struct http_server **ret_server,
                       struct rondo_error *err);
 
-/** No further connection or request; streams end at their next byte. Does not block. */
+/** Accept no more connections or requests; streams end at their next byte. Does not block. */
 void http_server_quiesce(struct http_server *server);
 
 /** Wait for handlers that were deferred, end all connections, join all threads, release. NULL is
@@ -99,7 +99,7 @@ void http_exchange_visit_query(const struct http_exchange *exchange,
                                void *context);
 const char *http_exchange_body(const struct http_exchange *exchange, size_t *ret_len);
 /**
- * Who is at the other end. The first call for a connection proves is_same_user, which takes
+ * The peer of the connection. The first call for a connection proves is_same_user, which takes
  * milliseconds on a machine with many processes: ask only when it decides something.
  */
 const struct http_remote *http_exchange_peer(const struct http_exchange *exchange);
@@ -108,7 +108,7 @@ const char *http_exchange_peer_text(const struct http_exchange *exchange);
 
 /**
  * Leave the request to a thread that may block, and return from the handler at once. There are
- * HTTP_SERVER_DEFERRED_THREADS of them; further requests wait for one. Texts stay valid until the
+ * HTTP_SERVER_DEFERRED_THREADS of them; more requests wait for one. Texts stay valid until the
  * answer; it cannot be a stream. Called on the spot when there is no thread, or the server ends.
  * @param handler answers before it returns @param context given to it
  */

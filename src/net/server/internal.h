@@ -86,7 +86,7 @@ struct http_chunks {
     uint64_t left;   /**< of the chunk */
 };
 
-/** Whom connections are counted for. */
+/** The party that connections are counted for. */
 enum http_origin_kind {
     HTTP_ORIGIN_UNKNOWN = 0, /**< was not looked up */
     HTTP_ORIGIN_OWNER,       /**< on this machine, with our user id; perhaps sandboxed */
@@ -261,7 +261,7 @@ int http_server_listen(struct http_server *server, struct rondo_error *err);
 void http_server_unlisten(struct http_server *server);
 /** Close what _listen opened. The keeper has ended. */
 void http_server_close_listeners(struct http_server *server);
-/** Who is at the other end, but for is_same_user. */
+/** The peer of the connection, except is_same_user. */
 void http_server_describe_peer(const struct sockaddr_storage *address,
                                struct http_remote *ret_peer);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Who may have how many connections. Connections are counted for a party: a user of this machine,
+ * Shares of connections. Connections are counted for a party: a user of this machine,
  * an address of IPv4, a /64 of IPv6. One that is not the owner gets a share; all of them together
  * leave some places to the owner's own processes. The last places need the whole proof of os/peer,
  * which a sandboxed command of the same user cannot give.

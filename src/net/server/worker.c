@@ -112,7 +112,7 @@ static enum worker_step receive(struct http_connection *connection)
         bool is_over = n == 0 || (errno != EAGAIN && errno != EINTR);
         return is_over ? STEP_CLOSE : connection->may_read ? STEP_AGAIN : STEP_WAIT;
     }
-    /* What the kernel had is here; the end of the stream has no further event. */
+    /* What the kernel had is here; the end of the stream has no event of its own. */
     connection->may_read = (size_t)n == HTTP_SERVER_READ_BYTES || connection->has_left;
     if (is_first) {
         enter(connection, HTTP_PHASE_REQUEST);

@@ -152,7 +152,7 @@ static bool is_parent_marked(const struct process_list *list, pid_t parent, pid_
     return found != NULL && found->is_descendant;
 }
 
-/** Mark descendants until a whole round finds no further one. */
+/** Mark descendants until a whole round finds no more. */
 static void mark_descendants(struct process_list *list, pid_t root)
 {
     bool has_changed = list->count > 0;

@@ -10,8 +10,8 @@
 const char *program_environment_get(const char *const *envp, const char *name);
 
 /**
- * Search a program in the PATH of `envp` (without one: /usr/bin and /bin). A name with a slash is
- * taken as it stands, relative to `directory`. Empty and relative parts of PATH are skipped, for
+ * Search a program in the PATH of `envp` (without one: /usr/bin and /bin). A name with a slash
+ * is taken literally, relative to `directory`. Empty and relative parts of PATH are skipped, for
  * they would let a file in the workspace pass for a system program. Any thread.
  * @param ret_path   the program's path
  * @param ret_reason why not, for people; untouched when found

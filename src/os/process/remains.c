@@ -99,7 +99,7 @@ static bool has_file(int proc_fd, pid_t pid, const char *lock)
     return has_it;
 }
 
-/* --- who is spared --- */
+/* --- Processes that are spared --- */
 
 static pid_t parent_of(int proc_fd, pid_t pid)
 {

@@ -183,7 +183,7 @@ static int open_output(struct job *job, struct rondo_error *err)
     return r;
 }
 
-/** A file in memory needs nobody who feeds it while the child runs, and the child can seek in it.
+/** A file in memory needs no writer while the child runs, and the child can seek in it.
  */
 static int open_input(struct job *job, struct rondo_error *err)
 {
@@ -378,7 +378,7 @@ static int run(struct job *job, struct rondo_error *err)
 
 /**
  * Whether bubblewrap could not make a mount, and the command has not run. For root that may be
- * because a file of the system that it was to hide is gone, as while packages are installed.
+ * because a system file that should be hidden is gone, as while packages are installed.
  */
 static bool has_missed_mount(const struct job *job)
 {

@@ -17,7 +17,7 @@ struct output_tail {
 void output_tail_add(struct output_tail *tail, const char *bytes, size_t len);
 
 /**
- * Give up the kept bytes and leave an empty tail. Where the beginning was dropped, the text starts
+ * Release the kept bytes and leave an empty tail. Where the beginning was dropped, the text starts
  * with a whole UTF-8 sequence.
  * @return owned, NUL-terminated
  */

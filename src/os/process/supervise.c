@@ -366,7 +366,7 @@ static void note_end(struct supervisor *self, int wait_status)
     self->status.value = has_exited ? WEXITSTATUS(wait_status) : WTERMSIG(wait_status);
 }
 
-/** Reap whoever ended. @return whether any child is left. */
+/** Reap ended children. @return whether any child is left. */
 static bool reap(struct supervisor *self)
 {
     for (;;) {
@@ -385,8 +385,9 @@ static bool reap(struct supervisor *self)
 /**
  * Kill until nothing is left. While the caller waits, this ends at a limit: there are processes
  * that cannot be killed (those of another user, those stuck in the kernel). Without a caller it
- * goes on, so that the lock says the truth. What ends together with the command (bubblewrap's first
- * process inside) is given a moment, because looking through /proc takes longer.
+ * continues, so that the lock stays held while a process is left. What ends together with the
+ * command (bubblewrap's first process inside) is given a moment, because looking through /proc
+ * takes longer.
  */
 static void kill_remains(struct supervisor *self)
 {

@@ -3,7 +3,7 @@
  * Modes, owners and times of files in the Landlock tier. Landlock does not guard them, and a filter
  * cannot look at paths, so the kernel hands such calls of the command to its supervisor. That opens
  * what the call names, and makes the change itself when it is below something writable. It never
- * lets the call go on: what its arguments point to could be exchanged after the look.
+ * lets the call continue: what its arguments point to could be exchanged after the check.
  * One owner, one thread.
  */
 #pragma once

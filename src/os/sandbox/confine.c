@@ -134,12 +134,13 @@ static int allow_by_order(struct confinement *self, const char *order, struct ro
 }
 
 /**
- * Give up every capability for good. Landlock restrains root, but some kernel interfaces ask for a
+ * Drop every capability for good. Landlock restrains root, but some kernel interfaces ask for a
  * capability instead (the memory of other processes, for instance).
  */
 static int drop_capabilities(struct rondo_error *err)
 {
-    /* Fails for one that the kernel does not have, and for those who may not: they have none. */
+    /* Fails for one that the kernel does not have, and for a process without the right: it has
+     * none. */
     for (unsigned long capability = 0; capability < 64; capability++) {
         (void)prctl(PR_CAPBSET_DROP, capability, 0, 0, 0);
     }

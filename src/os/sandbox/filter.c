@@ -266,8 +266,8 @@ static int deny_set_user_id(scmp_filter_ctx filter, const struct sandbox_policy 
 /**
  * Kinds of sockets. A network namespace contains the ordinary ones; the others (AF_VSOCK, AF_ALG,
  * AF_PACKET, ...) it does not, or they are mere risk. Without a namespace nothing else stops a
- * socket: there AF_UNIX falls too, for Landlock does not guard the path of a socket, and services
- * behind one (a container engine, for instance) could do everything. socketpair stays.
+ * socket: there AF_UNIX falls too, for Landlock does not guard the path of a socket, and a service
+ * listening on one (a container engine, for instance) could do everything. socketpair stays.
  */
 static bool is_family_allowed(const struct sandbox_policy *policy, int family)
 {
@@ -387,7 +387,7 @@ static int deny_datagram_pairs(scmp_filter_ctx filter)
     return r;
 }
 
-/* Attributes that few programs set, and all go on without. */
+/* Attributes that few programs set, and that none depends on. */
 static const struct denied_syscall attribute_denials[] = {
     {"setxattr", EOPNOTSUPP},    {"lsetxattr", EOPNOTSUPP},     {"fsetxattr", EOPNOTSUPP},
     {"removexattr", EOPNOTSUPP}, {"lremovexattr", EOPNOTSUPP},  {"fremovexattr", EOPNOTSUPP},
@@ -427,7 +427,7 @@ static int deny_without_namespaces(scmp_filter_ctx filter, bool has_supervisor)
     return r == 0 ? deny_datagram_pairs(filter) : r;
 }
 
-/** System calls of another word size have other numbers; libseccomp kills those who make them. */
+/** System calls of another word size have other numbers; libseccomp kills the caller. */
 static int build(scmp_filter_ctx filter, const struct sandbox_policy *policy, bool has_supervisor)
 {
     int r = seccomp_attr_set(filter, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS);

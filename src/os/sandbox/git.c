@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Finding git folders by what is in them, as git does, whatever their names are: the user may stand
- * in one, and a file `.git` may lead to one. A folder counts with `objects` and `refs`, or with
- * `HEAD` and `commondir`. Folders are opened from the writable root on without links. What git
+ * Finding git folders by what is in them, as git does, whatever their names are: the current folder
+ * may be in one, and a file `.git` may lead to one. A folder counts with `objects` and `refs`, or
+ * with `HEAD` and `commondir`. Folders are opened from the writable root on without links. What git
  * could not reach by its path (longer than PATH_MAX) is left alone. No state; one thread a watch.
  */
 #include "os/sandbox/git.h"

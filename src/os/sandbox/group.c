@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Control groups of one sandbox: version 1 (a folder in each controller's hierarchy) or version 2
- * (one folder beside or below our own). They bind root too, whom RLIMIT_NPROC does not. Everything
+ * (one folder beside or below our own). They bind root too, unlike RLIMIT_NPROC. Everything
  * here may be forbidden to us; then there are no groups, and the other limits have to do.
  */
 #include "os/sandbox/limits.h"
@@ -42,7 +42,7 @@ void sandbox_group_join(const char *folder, pid_t pid)
 }
 
 /**
- * Path of our own group in the hierarchy whose line in /proc/self/cgroup starts, behind the number,
+ * Path of our own group in the hierarchy whose line in /proc/self/cgroup starts, after the number,
  * with `label` (":pids:" in version 1, "0::" in version 2).
  */
 static bool find_own_group(const char *table, const char *label, char path[PATH_MAX])

@@ -126,7 +126,7 @@ static void put_rule(struct buf *options, const struct path_rule *rule)
 }
 
 /**
- * The kernel's own files. Their owner is root, who needs no capability to write many of them, so
+ * The kernel's own files. Their owner is root, which needs no capability to write many of them, so
  * /proc as a whole is read-only, and what shows the machine's insides is empty.
  */
 static void put_proc(struct buf *options)
@@ -342,7 +342,7 @@ static void namespace_advance(struct sandbox_plan *plan)
     }
 }
 
-/** All mounts are made, or bubblewrap has given up. */
+/** All mounts are made, or bubblewrap has failed. */
 static void namespace_ready(struct sandbox_plan *plan)
 {
     if (plan->release_fd < 0) {

@@ -21,7 +21,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Where programs, libraries and their configuration stand, on all kinds of distributions. */
+/* Where programs, libraries and their configuration are, on all kinds of distributions. */
 static const char *const system_paths[] = {
     "/usr",
     "/bin",

@@ -231,7 +231,7 @@ void sandbox_plan_started(struct sandbox_plan *plan)
     close_carried(plan);
 }
 
-/** The first process inside is known, and goes on setting up. */
+/** The first process inside is known, and continues setting up. */
 static bool is_waiting_for_mounts(const struct sandbox_plan *plan)
 {
     return plan->ready_fd >= 0 && plan->inner > 0;

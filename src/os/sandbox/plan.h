@@ -30,7 +30,7 @@ const char *const *sandbox_plan_argv(const struct sandbox_plan *plan);
 const char *const *sandbox_plan_envp(const struct sandbox_plan *plan);
 /** Descriptors for the child, in this order from CHILD_FIRST_CARRIED on. Borrowed. */
 const int *sandbox_plan_carried(const struct sandbox_plan *plan, size_t *ret_count);
-/** Control group folders that whoever watches the command removes after it; NULL-terminated. */
+/** Control group folders that the command's watcher removes after it; NULL-terminated. */
 const char *const *sandbox_plan_groups(const struct sandbox_plan *plan);
 
 /** Whether the last carried descriptor is for the supervisor, with which it helps the command. */

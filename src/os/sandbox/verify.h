@@ -7,7 +7,7 @@
 #include <sys/types.h>
 
 /**
- * Hold the mounts that a process sees against the rules. bubblewrap mounts by path, and commands
+ * Check the mounts that a process sees against the rules. bubblewrap mounts by path, and commands
  * that run beside may have renamed something meanwhile: what was opened when the paths were
  * collected must be what is mounted now, with the right to write that its rule says.
  * @param inner      a process of bubblewrap in the new namespace, before or after its last pivot
