@@ -343,7 +343,7 @@ static int wait_for_opener(struct session_call *call, struct rondo_error *err)
 }
 
 /**
- * Find an open session, or become the one who opens it; with `lock` held.
+ * Find an open session, or become the caller that opens it; with `lock` held.
  * @return 0 with `is_opening` of the client set by us, 1 with the session in `call`, or an error
  */
 static int find_session(struct session_call *call, struct rondo_error *err)
@@ -572,7 +572,7 @@ static int find_headers(struct session_call *call, const char *name, struct json
     return r;
 }
 
-/** Whether a result asks for input (2026-07-28) before the call goes on. */
+/** Whether a result asks for input (2026-07-28) before the call continues. */
 static bool wants_input(const struct session_call *call, struct json_object *result)
 {
     return call->is_modern &&

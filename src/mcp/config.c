@@ -43,7 +43,7 @@ static char **dup_list(struct json_object *array)
     return list;
 }
 
-/** A variable that stayed as it stood is not set. */
+/** A variable that was not replaced is not set. */
 static int check_expanded(const char *text, const char *key, const char *server,
                           struct rondo_error *err)
 {

@@ -77,7 +77,7 @@ static bool is_primitive(struct json_object *type)
     return primitives > 0;
 }
 
-/* Annotations that were seen where they may stand. */
+/* Annotations seen in permitted places. */
 struct header_annotations {
     const char **names; /* borrowed from the schema */
     size_t count;

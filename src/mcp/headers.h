@@ -16,7 +16,7 @@ struct json_object;
 void mcp_header_encode(const char *value, size_t len, struct buf *ret_text);
 
 /**
- * Whether all `x-mcp-header` of a tool's input schema are well-formed and where they may stand.
+ * Whether all `x-mcp-header` of a tool's input schema are well-formed and in permitted places.
  * @param ret_reason why not, for people
  */
 bool mcp_headers_are_valid(struct json_object *schema, char *ret_reason, size_t size);

@@ -56,7 +56,7 @@ struct mcp_http {
     struct cancel listener_cancel;
     struct cancel listener_begun; /* set when its stream has said something, or has failed */
     pthread_t listener;
-    bool has_listener; /* by whoever starts, stops and frees */
+    bool has_listener; /* by the thread that starts, stops and frees */
 };
 
 static int64_t now_ns(const struct mcp_http *self)
@@ -191,7 +191,7 @@ static void answer(struct reply_reading *reading, struct json_object *message)
     }
 }
 
-/** @param message kept by reference when it is the reply. @return whether to go on */
+/** @param message kept by reference when it is the reply. @return whether to continue */
 static bool take_message(struct reply_reading *reading, struct json_object *message)
 {
     int64_t id = -1;
@@ -421,7 +421,7 @@ static int64_t retry_delay(const struct reply_reading *reading)
     return (ms < RETRY_MIN_MS ? RETRY_MIN_MS : ms > 3600000 ? 3600000 : ms) * NS_PER_MS;
 }
 
-/** Wait as the server asks, then go on reading with a GET, until the reply is there. */
+/** Wait as the server requests, then continue reading with a GET, until the reply is there. */
 static int resume(struct reply_reading *reading, struct mcp_exchange *exchange,
                   struct rondo_error *err)
 {
@@ -625,7 +625,7 @@ static int start_listener(struct mcp_http *self)
     return os_errno;
 }
 
-/** Only who has something to say needs to hear questions. */
+/** Only a client that can answer requests needs to receive them. */
 static void http_opened(void *context, uint64_t session, const char *version)
 {
     struct mcp_http *self = context;

@@ -74,10 +74,10 @@ int mcp_call_tool(struct mcp_client *client, const char *name, struct json_objec
                   struct rondo_error *err);
 
 /**
- * The same, with the W3C Trace Context in `_meta` of the request, and with time that reports of
- * progress add: each as much as there was at first.
+ * The same, with the W3C Trace Context in `_meta` of the request, and extended by progress
+ * reports: each adds the initial timeout.
  * @param traceparent or NULL
- * @param latest_ns   no further than this, and than LIMIT_MCP_CALL_NS from now; 0 = none is added
+ * @param latest_ns   at most until then, and at most LIMIT_MCP_CALL_NS from now; 0 = none is added
  */
 int mcp_call_tool_in_trace(struct mcp_client *client, const char *name,
                            struct json_object *arguments, const char *traceparent,
@@ -107,8 +107,8 @@ int mcp_shared_parse(const char *path, const char *text, size_t len,
                      struct rondo_error *err);
 
 /**
- * Add what a server is to the JSON object that a run keeps: all that its client needs, variables as
- * they are written. RONDO_ERR_NOT_FOUND says which names there are.
+ * Add a server's description to the JSON object that a run keeps: all that its client needs,
+ * variables as they are written. RONDO_ERR_NOT_FOUND says which names there are.
  */
 int mcp_shared_pin(const struct mcp_shared *shared, const char *name, struct json_object *servers,
                    struct rondo_error *err);

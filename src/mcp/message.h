@@ -37,7 +37,7 @@ void mcp_lines_fini(struct mcp_lines *lines);
 /**
  * Take in bytes.
  * @param on_line gets each line without its end (LF or CRLF), borrowed; empty lines are left out.
- *                Returns whether to go on
+ *                Returns whether to continue
  * @return 0, or RONDO_ERR_LIMIT for a line above MCP_FRAME_MAX_BYTES
  */
 int mcp_lines_feed(struct mcp_lines *lines, const char *bytes, size_t len,

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * A server that is a child of ours. One thread for each running server does all its input and
- * output, so that no caller's deadline can leave half a message behind; callers put their message
- * into a queue and wait on an eventfd of their own.
+ * output, so that no caller's deadline can leave half a message in the pipe; callers put their
+ * message into a queue and wait on an eventfd of their own.
  *
  * A server that floods, sends what is too large, or is not a server at all, is ended. One that
  * ended is started again by the next call, with a growing delay; after MAX_FAILURES starts without
  * a reply in between, calls fail at once for a while.
  *
  * Under `lock`: everything of struct mcp_stdio below the lock. The rest belongs to the thread, or,
- * while there is none, to whoever starts it.
+ * while there is none, to the caller that starts it.
  */
 #include "base/auto.h"
 #include "base/clock.h"
@@ -89,7 +89,7 @@ struct mcp_stdio {
     size_t written;
     int64_t flood;
     int64_t flood_at_ns;
-    struct rondo_error fault; /* why the server is to be ended */
+    struct rondo_error fault; /* why the server must be ended */
 };
 
 static int64_t now_ns(const struct mcp_stdio *self)
@@ -113,7 +113,7 @@ static void clear_event(int fd)
 
 /* --- what comes in (the thread) --- */
 
-/** @return whether the server may go on */
+/** @return whether the server may continue */
 static bool count_flood(struct mcp_stdio *self, size_t len)
 {
     int64_t now = now_ns(self);
@@ -131,7 +131,7 @@ static bool count_flood(struct mcp_stdio *self, size_t len)
 }
 
 /**
- * Give a reply to whoever waits for it.
+ * Pass a reply to the caller that waits for it.
  * @param message taken over when somebody does: json-c's counters are not for two threads
  */
 static bool hand_over(struct mcp_stdio *self, int64_t id, struct json_object **message)
@@ -212,7 +212,7 @@ static bool take_line(void *context, const char *line, size_t len)
     return true;
 }
 
-/** @return whether the server's output goes on */
+/** @return whether more output may follow */
 static bool read_output(struct mcp_stdio *self, char *room)
 {
     ssize_t got = read(pipe_child_output(self->child), room, READ_BYTES);
@@ -252,7 +252,7 @@ static bool write_input(struct mcp_stdio *self)
     return true;
 }
 
-/** Take what callers have queued. @return false when the server is to be stopped */
+/** Take what callers have queued. @return false when the server must be stopped */
 static bool take_queue(struct mcp_stdio *self)
 {
     pthread_mutex_lock(&self->lock);

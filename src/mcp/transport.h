@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What stands between an MCP client (mcp/client.c) and its server: one request goes out,
+ * The connection between an MCP client (mcp/client.c) and its server: one request goes out,
  * its reply comes back, or a reason why not. A transport knows nothing of tools or versions but
  * what an exchange tells it.
  */
@@ -38,7 +38,7 @@ struct mcp_exchange {
     const struct mcp_header_list *headers; /**< of arguments; or NULL */
     int64_t deadline_ns;
     int64_t patience_ns; /**< that a report of progress adds; 0 = none */
-    int64_t latest_ns;   /**< and no further than this */
+    int64_t latest_ns;   /**< upper bound of the extension */
     struct cancel *cancel;
     struct json_object *reply; /**< out: the whole message, or NULL; json_object_put() */
     long status;               /**< out: of HTTP; 0 without one */
@@ -67,7 +67,7 @@ struct mcp_transport_ops {
                   struct rondo_error *err);
     /** The handshake is over: the server may begin to ask. May be NULL. */
     void (*opened)(void *self, uint64_t session, const char *version);
-    /** Give up what was started: the next start begins anew. */
+    /** Release what was started: the next start begins anew. */
     void (*stop)(void *self, uint64_t session);
     void (*free)(void *self);
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Refused parameters, by the words of those who refuse them. */
+/* Refused parameters, recognised by the providers' messages. */
 #include "model/adapt.h"
 
 #include "model/dialect.h"

@@ -161,7 +161,7 @@ void anthropic_write_answers(const struct model_answer *answers, size_t count, s
     buf_append_string(ret_json, USER_END);
 }
 
-/** Writes a reply's blocks. What `native` does not mention follows behind it. */
+/** Writes a reply's blocks. What `native` does not mention follows after it. */
 struct blocks {
     struct json_writer writer;
     const struct model_reply *reply;

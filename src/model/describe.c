@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The parts of docs/models.md that stand in tables here. Pure. */
+/* The parts of docs/models.md that come from tables in the code. Pure. */
 #include "model/model.h"
 #include "model/prices.h"
 #include "model/provider.h"

@@ -68,7 +68,7 @@ void body_fini(struct request_body *body);
 
 /** A dialect that is spoken over HTTP. */
 struct model_wire {
-    const char *path; /**< behind the base URL */
+    const char *path; /**< appended to the base URL */
     const char *key_header;
     const char *key_prefix; /**< before the key in that header */
     const char *version_header;
@@ -76,10 +76,10 @@ struct model_wire {
     const char *id_header; /**< of replies: the provider's id of the request */
     /** Write the body up to the first message, once. */
     void (*write_prefix)(const struct model *model, struct buf *ret_json);
-    /** Write what stands behind the last message. */
+    /** Write what follows the last message. */
     void (*write_suffix)(const struct model *model, const struct model_request *request,
                          struct buf *ret_json);
-    /** Splice the messages, with what stands between them. */
+    /** Splice the messages with their separators. */
     void (*splice)(const struct model_request *request, struct request_body *body);
     /** Take in a whole reply. */
     void (*read_reply)(struct model_reading *reading, struct json_object *reply);

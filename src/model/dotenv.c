@@ -93,8 +93,8 @@ static char escaped(char c, char quote)
 }
 
 /**
- * Length of a quoted value's content; SIZE_MAX = no end. A quote behind a backslash does not end
- * it, unless no other one does: "C:\\" is read as people mean it.
+ * Length of a quoted value's content; SIZE_MAX = no end. A quote after a backslash does not end
+ * it, unless no other quote does: "C:\\" is read as people mean it.
  */
 static size_t quoted_len(const struct cursor *cursor, char quote)
 {
@@ -159,7 +159,7 @@ static bool take_value(struct cursor *cursor, struct buf *ret_value)
     return true;
 }
 
-/** Only a comment may stand behind a value. */
+/** Only a comment may follow a value. */
 static bool take_end_of_line(struct cursor *cursor)
 {
     skip_blanks(cursor);
@@ -190,8 +190,8 @@ static const char *value_of(const struct dotenv *dotenv, const char *name)
 }
 
 /**
- * Read "{NAME}" or "{NAME:-default}" behind a dollar sign and append what it stands for.
- * @return bytes behind the dollar sign, 0 = it is no variable
+ * Read "{NAME}" or "{NAME:-default}" after a dollar sign and append its value.
+ * @return bytes after the dollar sign, 0 = it is no variable
  */
 static size_t expand_one(const struct dotenv *dotenv, const char *text, struct buf *ret_value)
 {

@@ -104,7 +104,7 @@ static bool is_name_byte(char c)
     return ascii_is_letter_or_digit(c) || c == '_';
 }
 
-/** Length of the variable behind a dollar sign, braces included; 0 = none. */
+/** Length of the variable after a dollar sign, braces included; 0 = none. */
 static size_t variable_len(const char *text, const char **ret_name, size_t *ret_name_len)
 {
     size_t len = 0;

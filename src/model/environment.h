@@ -25,5 +25,5 @@ void dotenv_free(struct dotenv *dotenv);
 /** Value of a variable: of the process, else of the files; NULL = not set. Borrowed. */
 const char *dotenv_get(const struct dotenv *dotenv, const char *name);
 
-/** Replace $VAR and ${VAR} in a text; one that is not set stays as it stands. */
+/** Replace $VAR and ${VAR} in a text; one that is not set stays unchanged. */
 void dotenv_expand(const struct dotenv *dotenv, const char *text, struct buf *ret_text);

@@ -157,7 +157,7 @@ static bool is_page(const char *body, size_t len)
     return len > 0 && *body == '<';
 }
 
-/** The title of a web page, or what there is to say without one. */
+/** The title of a web page, or a text without one. */
 static void write_page(const char *body, size_t len, struct buf *ret_line)
 {
     auto_buf struct buf page = {0};

@@ -160,8 +160,8 @@ static int find_key(struct model *model, const struct model_options *options,
 
 /**
  * An address in the environment, by the name that the providers' own libraries use:
- * OPENAI_BASE_URL, ANTHROPIC_BASE_URL. Not from a file `.env`: whoever can write one beside a role
- * must not be able to send the user's key elsewhere.
+ * OPENAI_BASE_URL, ANTHROPIC_BASE_URL. Not from a file `.env`: somebody who can write one next to a
+ * role must not be able to send the user's key elsewhere.
  */
 static const char *environment_url(const struct model *model)
 {

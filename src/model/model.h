@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Language models behind one interface. A provider is one static `struct model_ops` in the table of
+ * Language models with one interface. A provider is one static `struct model_ops` in the table of
  * model/provider_table.c; OpenAI Chat Completions, Anthropic Messages and `scripted` are there.
  *
  * A conversation is a list of messages that are serialised once, in the provider's own dialect, and
@@ -90,7 +90,7 @@ enum model_message_kind {
     MODEL_TOOL_RESULTS, /**< answers to all calls of the reply before */
 };
 
-/** One serialised message. `bytes` is owned by whoever made it. */
+/** One serialised message. `bytes` is owned by its creator. */
 struct model_message {
     enum model_message_kind kind;
     char *bytes;

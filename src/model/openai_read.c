@@ -34,7 +34,7 @@ static void read_usage(struct model_reading *reading, struct json_object *usage)
     reading->usage = found;
 }
 
-/** Words by which a server says that it gave up in the middle. */
+/** Words by which a server reports that it stopped in the middle. */
 static bool is_broken(const char *word)
 {
     return strcmp(word, "error") == 0 || strcmp(word, "insufficient_system_resource") == 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Prices. The table is a convenience that ages: it was looked over on the day below, and whoever
- * pays other prices says so in a file.
+ * Prices. The table is a convenience that ages: it was reviewed on the day below, and users with
+ * other prices put them into a file.
  */
 #include "model/prices.h"
 
@@ -22,7 +22,7 @@
 
 struct price_row {
     const char *provider;
-    const char *name; /**< also with a date behind it: "gpt-4o-2024-08-06" */
+    const char *name; /**< also with a date after it: "gpt-4o-2024-08-06" */
     unsigned input;   /**< thousandths of a dollar for a million tokens, as all four */
     unsigned output;
     unsigned cached;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Providers: one row each. All that is particular to a provider stands in its row; what it speaks
+ * Providers: one row each. All that is particular to a provider is in its row; its protocol
  * is a `struct model_ops`. Static; any thread.
  */
 #pragma once
@@ -35,7 +35,7 @@ struct provider {
 
 /** The row of a provider, or NULL. */
 const struct provider *provider_find(const char *name);
-/** Row number `i`, or NULL behind the last. */
+/** Row number `i`, or NULL past the last. */
 const struct provider *provider_at(size_t i);
 /** The row for a name that is not in the table but has a base_url. */
 const struct provider *provider_compatible(void);

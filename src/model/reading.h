@@ -2,7 +2,7 @@
 /*
  * A reply while it comes in, whole or in pieces: what the dialects fill in and what becomes a
  * struct model_reply. Whatever a server sends ends in a reply or in one failure; the first failure
- * stands. One thread.
+ * counts. One thread.
  */
 #pragma once
 

@@ -70,7 +70,7 @@ static void write_reply(struct json_writer *writer, const struct model_reply *re
     write_usage(writer, &reply->usage);
 }
 
-/** Enough of the request to see what was answered; the rest stands in the turns before. */
+/** Enough of the request to see what was answered; the rest is in the previous turns. */
 static void write_request(struct json_writer *writer, const struct model_request *request)
 {
     json_begin_object(writer, "request");

@@ -150,7 +150,7 @@ static bool is_expected(const struct model *model, const struct model_request *r
     return ret_problem->len == 0;
 }
 
-/** The number of the request; who does not count has the replies so far counted. */
+/** The number of the request; without one, the replies so far are counted. */
 static uint64_t turn_of(const struct model_request *request)
 {
     uint64_t turn = 1;

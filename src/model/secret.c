@@ -57,7 +57,7 @@ void secret_fini_buf(struct buf *buf)
     buf_fini(buf);
 }
 
-/** Length of the word at `text`: what may stand in a key, or hide a part of it. */
+/** Length of the word at `text`: what may occur in a key, or hide a part of it. */
 static size_t word_len(const char *text)
 {
     size_t len = 0;

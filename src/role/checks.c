@@ -113,7 +113,7 @@ void check_docker_memory(struct role_reader *reader, const struct yaml_node *nod
 {
     size_t digits = strspn(text, "0123456789");
     size_t unit = strspn(text + digits, "bkmgBKMG");
-    /* Python's `$` also stands before a line's end at the end. */
+    /* Python's `$` also matches before a final line end. */
     size_t line_end = text[digits + (unit > 0 ? 1 : 0)] == '\n' ? 1 : 0;
     if (digits == 0 || unit > 1 || digits + unit + line_end != node->len) {
         reader_error(reader, node, "digits and b, k, m or g: 256m, 1g",

@@ -87,7 +87,7 @@ static size_t copy_digits(const char *text, size_t len, struct buf *digits)
     return at;
 }
 
-/** [+-]digits, optionally .000 behind them. */
+/** [+-]digits, optionally followed by .000. */
 static struct json_object *integer_of_text(const struct yaml_node *node)
 {
     const char *text;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Reading a YAML tree by the tables of fields. Everything that is wrong is reported, so reading
- * goes on behind an error; what it gives then is incomplete and is thrown away in the end.
+ * continues after an error; its result is then incomplete and discarded.
  */
 #include "role/reader.h"
 

@@ -150,8 +150,8 @@ int role_from_object(struct json_object *normal, const char *path, struct role *
                      struct rondo_error *err);
 
 /**
- * Let go of the normal form, once everything was opened that reads it: `normal` and `tools` become
- * NULL. Whoever needs a part of it longer holds a reference.
+ * Release the normal form, once everything that reads it was opened: `normal` and `tools` become
+ * NULL. Code that needs a part of it longer holds a reference.
  */
 void role_drop_normal(struct role *role);
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Secrets that are written out in a role. A run keeps its role, so they would be in the store, and
- * with whoever may read it; a variable names them instead. Recursion is bounded by YAML's depth.
+ * Secrets that are written out in a role. A run keeps its role, so they would be in the store,
+ * readable by everyone who may read it; a variable names them instead. Recursion is bounded by
+ * YAML's depth.
  */
 #include "role/role.h"
 

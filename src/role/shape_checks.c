@@ -19,7 +19,7 @@ static size_t length_of(struct json_object *normal, const char *key)
     return json_object_is_type(list, json_type_array) ? json_object_array_length(list) : 0;
 }
 
-/** The value of a key where it stands in the file, else the object. */
+/** The value of a key if the file has it, else the object. */
 static const struct yaml_node *place_of(const struct yaml_node *node, const char *key)
 {
     const struct yaml_node *value = node == NULL ? NULL : yaml_get(node, key);
@@ -118,7 +118,7 @@ void check_condition(struct role_reader *reader, const struct yaml_node *node,
     }
 }
 
-/** Whether answers can be held against a part of a schema. */
+/** Whether answers can be checked against a part of a schema. */
 static bool is_known_type(struct json_object *schema)
 {
     static const char *const types[] = {"string", "number", "integer", "boolean",

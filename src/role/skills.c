@@ -138,7 +138,7 @@ static char *find_skill(const struct merge *merge, const char *name)
     return is_path ? find_in_folder(folder, name) : find_by_name(merge, name);
 }
 
-/** Where the line behind `at` begins. */
+/** Where the line after `at` begins. */
 static size_t next_line(const char *text, size_t len, size_t at)
 {
     const char *end = memchr(text + at, '\n', len - at);

@@ -402,7 +402,7 @@ static int read_node(struct yaml_reader *reader, yaml_event_t *event, struct yam
     return r;
 }
 
-/** What stands between the stream's start and end: nothing or one document. */
+/** What is between the stream's start and end: nothing or one document. */
 static int read_stream(struct yaml_reader *reader, struct yaml_node **ret_root)
 {
     struct yaml_node *root = NULL;

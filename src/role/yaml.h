@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * YAML as PyYAML's safe_load reads it (YAML 1.1), as a tree that remembers where everything stood.
+ * YAML as PyYAML's safe_load reads it (YAML 1.1), as a tree that remembers the position of
+ * everything.
  *
  * libyaml gives the events; the tree, aliases, merge keys and the types of scalars are ours. Files
  * are small, but may be hostile: size, depth, nodes and aliases are limited, and aliases are

@@ -97,7 +97,7 @@ static void add_sexagesimal(struct yaml_node *node, size_t at, size_t end)
     }
 }
 
-/** Behind the sign: what of an integer follows. @return whether all of it is one */
+/** The part of an integer after the sign. @return whether all of it is one */
 static bool scan_magnitude(struct yaml_node *node, size_t at, struct arena *arena)
 {
     static const struct {

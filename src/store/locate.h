@@ -18,8 +18,8 @@ struct store;
  * Find the store's file: `given`, else $RONDO_STORE, else that of the project: from the working
  * directory up, the first folder that has one in the user's state folder (os/state_folder.h) or,
  * from Rondo 0.1, in `.rondo/rondo.db`; else, when one may be made, in the state folder for the
- * working directory. What belongs to another user is passed over: who can write a store decides
- * which commands a resume runs. RONDO_ERR_INVALID for a URL; RONDO_ERR_DENIED when `.rondo` or the
+ * working directory. What belongs to another user is skipped: a store decides which
+ * commands a resume runs. RONDO_ERR_INVALID for a URL; RONDO_ERR_DENIED when `.rondo` or the
  * file in it is a link or no regular file.
  * @param given      path or NULL
  * @param may_create whether a store may be made: then the project's folder is (mode 0700)

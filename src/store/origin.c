@@ -147,7 +147,7 @@ static bool is_private(const char *path, const struct statx *file)
 }
 
 /**
- * The boot is what an archive's author does not know. Whoever knows it (a copy made on this
+ * The author of an archive does not know the boot. One that has it (a copy made on this
  * machine) still cannot make a file older than it is.
  */
 static bool was_made_here_before(const char *path)

@@ -156,7 +156,7 @@ static size_t copy_bound(char *ret_bound, const char *text)
     return len;
 }
 
-/** Turn a prefix into the lowest text behind everything that begins with it. @return it exists */
+/** Turn a prefix into the lowest text after everything that begins with it. @return it exists */
 static bool step_behind(char *bound, size_t len)
 {
     while (len > 0 && (unsigned char)bound[len - 1] == 0xff) {
@@ -193,7 +193,7 @@ struct rules_key_range rules_key_range(const struct store_document_query *query)
         }
         return range;
     }
-    /* No byte of a key is zero: this is the lowest text behind the key itself. */
+    /* No byte of a key is zero: this is the lowest text after the key itself. */
     memcpy(bound + len, "\1", 2);
     if (strcmp(bound, range.low) > 0) {
         memcpy(range.low, bound, len + 2);
@@ -300,7 +300,7 @@ int rules_decide(const struct rules_row *row, const struct store_batch *batch,
     if (r < 0) {
         return r;
     }
-    /* A run that was given up, or whose lease was ended by others, cannot be held again without a
+    /* A run that was released, or whose lease was ended by others, cannot be held again without a
      * claim: nobody would notice two owners. Handing in the last batch again stays possible. */
     if (outcome == STORE_COMMITTED && !row->is_owned && batch->lease_ns > 0) {
         outcome = STORE_FENCED;

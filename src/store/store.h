@@ -62,7 +62,7 @@ struct store_summary {
     int64_t tokens;
     int64_t cost_micro; /**< millionths of the currency unit; below 0 = not known */
     uint32_t warnings;  /**< limit warnings so far */
-    bool is_paused;     /**< no iteration begins until somebody lets it go on */
+    bool is_paused;     /**< no iteration begins until the run is continued */
 };
 
 /** A run's row. */
@@ -176,9 +176,9 @@ struct store_policy_change {
                              LIMIT_POLICY_SOURCE_BYTES */
     const char *digest; /**< SHA-256 of the texts in force: 64 lower-case hex digits */
     const char *how;    /**< "set", "edited" or "found"; at most 63 bytes */
-    const char *by;     /**< who, in words ("alice", "file owner alice"); at most
+    const char *by;     /**< the author, in words ("alice", "file owner alice"); at most
                              LIMIT_POLICY_BY_BYTES */
-    const char *text;   /**< may be empty, not NULL; from the store with a NUL behind it */
+    const char *text;   /**< may be empty, not NULL; from the store with a NUL after it */
     size_t text_len;    /**< at most LIMIT_POLICY_BYTES */
 };
 
@@ -276,7 +276,7 @@ struct store_document_query {
     const char *collection;
     const char *key;    /**< exactly this one; NULL = all that the rest selects */
     const char *prefix; /**< of keys; or NULL */
-    const char *after;  /**< only keys behind this one (before it when descending); or NULL */
+    const char *after;  /**< only keys after this one (before it when descending); or NULL */
     bool is_descending;
     uint32_t limit; /**< 0 = all */
 };

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Group commit without a thread of its own. Requests stand in a queue, first come first served. The
- * thread that finds nobody in the lead takes it; when its transaction is through, it makes the
+ * Group commit without a thread of its own. Requests wait in a queue, first come first served.
+ * A thread that finds no leader becomes it; when its transaction is through, it makes the
  * owner of the oldest waiting request the next leader. While one fsync runs the next group gathers
  * by itself, so nobody ever waits in order to be joined by others.
  *
- * Threads: everything in struct writer is behind its mutex, which is never held during a commit or
- * a read. A request lives on its owner's stack and must not be touched after its semaphore was
+ * Threads: everything in struct writer is guarded by its mutex, which is never held during a commit
+ * or a read. A request lives on its owner's stack and must not be touched after its semaphore was
  * posted. Lock order: the writer's mutex is taken last and calls nothing.
  */
 #include "store/writer.h"
@@ -28,7 +28,7 @@
 
 /** Batches in one transaction. */
 #define GROUP_MAX 256
-/** Bytes after which a group takes no further batch: large states must not delay all others. */
+/** Bytes after which a group takes no more batches: large states must not delay all others. */
 #define GROUP_BYTES (8 * LIMIT_MIB)
 /** Slots of the set of runs in a group: a power of two above twice GROUP_MAX. */
 #define SEEN_SLOTS 1024
@@ -349,7 +349,7 @@ static bool may_poll(struct writer *writer)
     return is_due;
 }
 
-/** Whether something behind `after` is known to be committed; asks the store if that is due. */
+/** Whether something after `after` is known to be committed; reads the store if that is due. */
 static bool has_news(struct writer *writer, uint64_t after)
 {
     pthread_mutex_lock(&writer->mutex);

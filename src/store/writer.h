@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * The group-committing writer. Any number of loop threads hand in batches and block until theirs is
- * durable. Whoever finds no commit under way leads: it commits everything that waits as one
- * transaction, wakes each owner by its own semaphore, and hands the lead on. A single loop thus
- * commits on its own thread without any hand-over, and a hundred loops share one fsync.
+ * durable. A thread that finds no commit under way leads: it commits everything that waits as
+ * one transaction, wakes each owner by its own semaphore, and passes the lead on. A single loop
+ * thus commits on its own thread without any hand-over, and a hundred loops share one fsync.
  *
- * It also tells in-process readers that something was committed (writer_wait).
+ * It also wakes in-process readers when something was committed (writer_wait).
  */
 #pragma once
 
@@ -32,7 +32,7 @@ int writer_commit(struct writer *writer, const struct store_batch *batch,
                   struct store_commit_result *ret_result, struct rondo_error *err);
 
 /**
- * Wait until something behind `after` (a position) may have been committed, by this process or
+ * Wait until something after `after` (a position) may have been committed, by this process or
  * another one, until `timeout_ns` has passed or `cancel` (may be NULL) is set.
  * @return whether it is worth reading. Any thread.
  */

@@ -30,7 +30,7 @@ static uint32_t next_character(const char **at)
     return character;
 }
 
-/** End of the set that begins at `set` (behind its `[`): its `]`, or NULL. */
+/** End of the set that begins at `set` (after its `[`): its `]`, or NULL. */
 static const char *set_end(const char *set)
 {
     const char *at = set + (*set == '!' ? 1 : 0);
@@ -70,7 +70,7 @@ static bool match_one(const char **glob, const char **text)
 
 bool glob_matches(const char *glob, const char *text)
 {
-    const char *behind_star = NULL; /* the rest of the glob behind the last `*` */
+    const char *behind_star = NULL; /* the rest of the glob after the last `*` */
     const char *retry = NULL;       /* where that rest is tried next */
     while (*text != '\0') {
         if (*glob == '*') {

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Stands at the end of a text that was cut, and is counted in. */
+/* Ends a text that was cut, and is counted in. */
 static const char cut_mark[] = "\n[truncated]";
 
 void tool_result_fini(struct tool_result *result)

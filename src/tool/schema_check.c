@@ -24,7 +24,7 @@ struct schema_check {
     unsigned depth;
 };
 
-/* Where the value stands; the outermost has no parent. */
+/* Where the value is; the outermost has no parent. */
 struct value_place {
     const struct value_place *parent;
     const char *key; /* NULL = the element at `index` */
@@ -220,7 +220,7 @@ static size_t count_characters(struct json_object *value)
 /** What a limit compares: a number itself, the length of a string or an array. */
 struct limit_rule {
     const char *text; /* "at least" */
-    const char *unit; /* behind the number */
+    const char *unit; /* after the number */
     enum json_type of;
     int sign; /* 1: a lower limit, -1: an upper one */
     bool is_exclusive;

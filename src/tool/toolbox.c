@@ -422,7 +422,7 @@ static enum tool_refusal refuse_unknown(const struct toolbox *toolbox, const cha
     return TOOL_UNKNOWN;
 }
 
-/** Whether any text or name in a value holds a NUL, behind which permissions would not look. */
+/** Whether any text or name in a value holds a NUL, after which permissions would not look. */
 static bool holds_nul(struct json_object *value)
 {
     if (json_object_is_type(value, json_type_string)) {
@@ -581,7 +581,7 @@ enum tool_refusal toolbox_prepare(const struct toolbox *toolbox, const char *nam
 
 /* --- calling --- */
 
-/** Length of the well-formed character at `text`, 0 for a byte that cannot stand in a result. */
+/** Length of the well-formed character at `text`, 0 for a byte that cannot occur in a result. */
 static size_t character_len(const char *text, size_t len)
 {
     return *text == '\0' ? 0 : utf8_sequence_len(text, len);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The tools of one agent: opened from a role's entries, found by name, called with everything that
- * must stand before a call: arguments that are JSON and fit the schema, permissions, bounds.
+ * The tools of one agent: opened from a role's entries, found by name, called after all checks
+ * that must precede a call: arguments that are JSON and fit the schema, permissions, bounds.
  *
- * What policies say about a call is asked by the loop before toolbox_call.
+ * The loop evaluates the policies for a call before toolbox_call.
  */
 #pragma once
 

@@ -26,7 +26,7 @@ struct commit_state {
     int64_t ended_ns;
     uint64_t last_position;
     int64_t last_checkpoint_key;
-    bool has_mail; /**< behind the mail that the batch has taken */
+    bool has_mail; /**< after the mail that the batch has taken */
 };
 
 static int read_state(struct sqlite_connection *writer, const struct store_batch *batch,
@@ -135,7 +135,7 @@ static int insert_checkpoint(struct sqlite_connection *writer, const struct comm
     sqlite_bind_number(statement, 3, state->last_checkpoint_key);
     bind_content(statement, 4, checkpoint);
     r = sqlite_run(writer, statement, "store a checkpoint", err);
-    /* The caller's memory must not stay bound behind its back. */
+    /* The caller's memory must not stay bound after the call. */
     sqlite3_clear_bindings(statement);
     return r;
 }

@@ -75,7 +75,7 @@ static bool is_worth_it(int64_t content, int64_t unused)
            content <= LIMIT_COMPACT_BYTES;
 }
 
-/** Write the content anew and cut the file. Somebody who came in between makes it wait or fail. */
+/** Rewrite the content and truncate the file. Another connection makes it wait or fail. */
 static int vacuum(struct sqlite_connection *writer, struct rondo_error *err)
 {
     int r = sqlite3_exec(writer->db, compact_sql, NULL, NULL, NULL);

@@ -6,7 +6,7 @@
  * its next use, so that no page cache or half-done transaction survives an error. After a failed
  * fsync the kernel may have dropped the data and marked the pages clean, so that a second fsync
  * would succeed without having written anything; therefore the whole store refuses to write from
- * then on. For the same reason frames of the write-ahead log that an earlier process left behind
+ * then on. For the same reason frames of the write-ahead log that an earlier process left
  * are not trusted either: before the first write they are copied into the database, which writes
  * them anew.
  *
@@ -153,7 +153,7 @@ void sqlite_bind_number(sqlite3_stmt *statement, int index, int64_t number)
 
 void sqlite_bind_unsigned(sqlite3_stmt *statement, int index, uint64_t number)
 {
-    /* Larger ones are never stored; as a bound to read from they mean "behind everything". */
+    /* Larger ones are never stored; as a lower bound they mean "after everything". */
     sqlite_bind_number(statement, index, number > INT64_MAX ? INT64_MAX : (int64_t)number);
 }
 

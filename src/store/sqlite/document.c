@@ -59,7 +59,7 @@ static int apply_change(struct sqlite_connection *writer, const struct store_cha
         sqlite_bind_number(statement, 4, now_ns);
     }
     r = sqlite_run(writer, statement, "change a document", err);
-    /* The caller's memory must not stay bound behind its back. */
+    /* The caller's memory must not stay bound after the call. */
     sqlite3_clear_bindings(statement);
     return r;
 }

@@ -114,7 +114,7 @@ static bool has_room(const struct gc *gc)
 /**
  * Delete the rows of a chain, from its last one on, while there is room.
  * @param which gives the link to the row before
- * @param link  the last row; set to the one to go on with, 0 = the chain is gone
+ * @param link  the last row; set to the one to continue with, 0 = the chain is gone
  */
 static int delete_chain(struct gc *gc, enum sqlite_sql which, int64_t run_key, int64_t *link,
                         uint64_t *count, struct rondo_error *err)

@@ -2,7 +2,7 @@
 /*
  * What the files of the SQLite back end share: connections, transactions, reading rows.
  *
- * Threads: a store has one connection for writing and some for reading, each behind its own mutex.
+ * Threads: a store has one connection for writing and some for reading, each with its own mutex.
  * sqlite_write_begin/sqlite_write_end and sqlite_read_begin/sqlite_read_end take and release them.
  * The first reader is always open; the others are opened when they are needed, that is when several
  * threads read at the same time, as in a server.
@@ -27,7 +27,7 @@ struct sqlite_connection {
     sqlite3 *db;     /**< NULL while closed; opened again on the next use */
     bool is_reader;  /**< only SELECT is allowed */
     bool is_suspect; /**< an operation failed: close before the next use */
-    bool is_settled; /**< what stood in the log at opening was copied into the database */
+    bool is_settled; /**< what was in the log at opening was copied into the database */
     int wal_frames;  /**< length of the write-ahead log after the last commit */
     sqlite3_stmt *statements[SQL_COUNT];
 };

@@ -48,7 +48,7 @@ static void bind_filter(sqlite3_stmt *statement, struct binding *binding)
     sqlite_bind_string(statement, 1, filter->query->agent_id);
     sqlite_bind_number(statement, 2, filter->statuses);
     if (filter->has_prefix) {
-        /* '~' is behind every character of an id. */
+        /* '~' sorts after every character of an id. */
         snprintf(binding->end, sizeof(binding->end), "%s~", filter->query->id_prefix);
         sqlite_bind_string(statement, 3, filter->query->id_prefix);
         sqlite_bind_string(statement, 4, binding->end);
@@ -97,7 +97,7 @@ static enum sqlite_sql statement_of(const struct rules_run_filter *filter)
     return query->is_ascending ? SQL_RUN_LIST_NUMBER : SQL_RUN_LIST_NUMBER_BACK;
 }
 
-/** Pass a row on. @return 1: go on with the next one, 0: enough, or an error */
+/** Pass a row on. @return 1: continue with the next one, 0: enough, or an error */
 static int take_row(const struct sqlite_connection *reader, sqlite3_stmt *statement,
                     const struct store_run_query *query, store_run_fn *fn, void *context,
                     struct rondo_error *err)

@@ -94,7 +94,7 @@ int sqlite_record_policy(struct store *base, const struct store_policy_change *c
     return r;
 }
 
-/** Give one row. @return 1 to go on, 0 when the callback has enough, or a negative code */
+/** Give one row. @return 1 to continue, 0 when the callback has enough, or a negative code */
 static int give_change(const struct sqlite_connection *connection, sqlite3_stmt *statement,
                        store_policy_fn *fn, void *context, struct rondo_error *err)
 {

@@ -41,7 +41,7 @@ int sqlite_get_run(struct store *base, const char *run_id, struct store_run *ret
     return r < 0 ? r : 0;
 }
 
-/** Where reading stands. */
+/** The position of a reader. */
 struct event_reader {
     struct sqlite_store *store;
     store_event_fn *fn;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Rows as the layers above get them. A file may be damaged, or made by somebody who means harm, and
+ * Rows as the layers above get them. A file may be damaged, or made by an attacker, and
  * its tables need not even be declared as ours are. So each column is checked here, once, for its
  * type, its range and its length, before anybody computes with it or copies it: above the store an
  * id is an id, a status is one of the enum, a time is not negative, and a text has no NUL in it.

@@ -18,7 +18,7 @@
 #include <sqlite3.h>
 #include <stdio.h>
 
-/* Run keys are integers, because they stand in every row. */
+/* Run keys are integers, because every row has one. */
 #define RUNS_COLUMNS_1                     \
     "  key INTEGER PRIMARY KEY,"           \
     "  id TEXT NOT NULL UNIQUE,"           \
@@ -91,8 +91,8 @@
     ") STRICT;"                                                             \
     "CREATE INDEX letters_by_run ON letters(run);"
 
-/* The history of policies. A text stands apart from its changes, because the same one is put in
- * force often and may be large. The index finds the newest change of a source at once, however long
+/* The history of policies. A text is stored apart from its changes, because the same one is
+ * used often and may be large. The index finds the newest change of a source at once, however long
  * the history of others is. */
 #define TABLES_2                                  \
     "CREATE TABLE policy_texts ("                 \

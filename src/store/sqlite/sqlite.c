@@ -141,7 +141,7 @@ static int refuse_journal(const char *path, struct rondo_error *err)
     struct stat status;
     while (lstat(buf_string(&journal), &status) == 0 && status.st_size > 0 && has_log(path)) {
         if (clock_monotonic(clock) >= deadline && has_no_table(path)) {
-            /* Whoever made the store was killed: what it held before was nothing, too. */
+            /* The process that created the store was killed: it held nothing before. */
             return unlink(buf_string(&journal)) == 0 || errno == ENOENT
                        ? 0
                        : error_set_errno(err, RONDO_ERR_IO, errno, "cannot remove %s",

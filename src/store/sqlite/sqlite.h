@@ -22,7 +22,7 @@ int store_sqlite_create_file(const char *path, struct rondo_error *err);
  * another program's database RONDO_ERR_INVALID, a file that is none RONDO_ERR_CORRUPT.
  *
  * After a failed fsync every write through this store is RONDO_ERR_IO, because what the disk has
- * lost is not known; reading goes on. A new store object may write again.
+ * lost is not known; reading still works. A new store object may write again.
  * @param ret_store owned by the caller; store_close()
  */
 int store_sqlite_open(const struct store_sqlite_options *options, struct store **ret_store,

@@ -58,7 +58,7 @@
     "CASE ?7 WHEN 1 THEN updated_ns WHEN 3 THEN status WHEN 4 THEN iteration" \
     " WHEN 5 THEN tokens WHEN 6 THEN cost_micro WHEN 7 THEN warnings ELSE 0 END"
 
-/* Behind the place ?8 (number), ?9 (text), ?10 (id). */
+/* After the place ?8 (number), ?9 (text), ?10 (id). */
 #define RUN_PLACED(what, is_behind, place) \
     " AND (?10 IS NULL OR (" what ", id) " is_behind " (" place ", ?10))"
 

@@ -30,7 +30,7 @@ struct extract_reading {
     struct rondo_error *err;
 };
 
-/* Ends a name that stands without quotes. */
+/* Ends a name without quotes. */
 static const char name_end[] = ".[]{},'\" \t\r\n";
 
 static int refuse(const struct extract_reading *reading, const char *what)
@@ -97,7 +97,7 @@ static int read_name(struct extract_reading *reading, struct extract **ret_step)
     return 0;
 }
 
-/** Behind "[". */
+/** After "[". */
 static int read_bracket(struct extract_reading *reading, struct extract **ret_step)
 {
     char quote = peek(reading);
@@ -146,7 +146,7 @@ static int read_item(struct extract_reading *reading, struct extract ***tail)
     return 0;
 }
 
-/** Behind "{". */
+/** After "{". */
 static int read_braces(struct extract_reading *reading, struct extract **ret_step)
 {
     if (++reading->depth > EXTRACT_MAX_DEPTH) {

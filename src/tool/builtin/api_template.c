@@ -42,7 +42,7 @@ static const char *text_of(struct json_object *value)
     return value == NULL ? "" : json_object_get_string(value);
 }
 
-/** Whether "{name}" of a parameter stands here. @param ret_value NULL = it has none */
+/** Whether "{name}" of a parameter is at this place. @param ret_value NULL = it has none */
 static bool read_slot(const struct template_values *values, const char *at, size_t *ret_len,
                       struct json_object **ret_value)
 {

@@ -53,7 +53,7 @@ static bool append_names(struct buf *relative, const char *path)
     return true;
 }
 
-/** What stands behind `folder` in `path`, both absolute and normal; NULL when it is not in it. */
+/** The part of `path` after `folder`, both absolute and normal; NULL when it is not in it. */
 static const char *behind_folder(const char *path, const char *folder)
 {
     size_t len = strcmp(folder, "/") == 0 ? 0 : strlen(folder);

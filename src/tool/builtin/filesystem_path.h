@@ -15,7 +15,7 @@ struct path_root {
     const char *path;                       /**< as the role has it: absolute or in the workspace */
 };
 
-/** Who asks, for messages. */
+/** The caller, for messages. */
 struct path_question {
     const struct path_root *root;
     const char *asked;  /**< path as the model wrote it */

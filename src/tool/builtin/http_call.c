@@ -157,7 +157,7 @@ static int64_t time_left(const struct tool_surroundings *around, const struct to
     return left > 0 ? left : 1;
 }
 
-/** The role's headers with the key of the call behind them, where it is wanted; free() it. */
+/** The role's headers followed by the key of the call, where one is sent; free() it. */
 static struct http_header *with_key(const struct tool_http_request *request,
                                     const struct tool_call *call, size_t *ret_count)
 {

@@ -47,7 +47,7 @@ struct tool_http_request {
     int64_t timeout_s;     /**< cut to the deadline of the call */
     size_t max_body_bytes; /**< of the reply */
     unsigned max_redirects;
-    const char *failure_text; /**< what stands before the reason: "HTTP error: " */
+    const char *failure_text; /**< prefix of the reason: "HTTP error: " */
 };
 
 /**

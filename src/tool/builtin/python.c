@@ -27,7 +27,7 @@ struct python {
 static void run_code(const struct python *python, const char *code, const char *folder,
                      const struct tool_call *call, struct tool_result *ret_result)
 {
-    /* -B: no __pycache__ is left behind. The code comes on stdin. */
+    /* -B: no __pycache__ is left. The code comes on stdin. */
     static const char *const argv[] = {"python3", "-B", "-", NULL};
     const struct shell_command command = {
         .argv = argv,

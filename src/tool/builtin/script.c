@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Tool type "script": scripts that stand in the role, each a tool of its own. The body goes to the
+ * Tool type "script": scripts written in the role, each a tool of its own. The body goes to the
  * interpreter's stdin; what the model gives goes into variables, never into the text of the script.
  */
 #include "tool/toolbox.h"
@@ -42,7 +42,7 @@ static size_t array_length(struct json_object *array)
 
 /* --- allowed commands --- */
 
-/** One line of the body. @return whether it may stand there */
+/** One line of the body. @return whether it is allowed there */
 static bool check_line(const struct script_tool *script, const char *line, size_t number,
                        struct json_object *allowed, struct tool_result *ret_result)
 {

@@ -84,9 +84,9 @@ static char *first_word(const char *line)
 }
 
 /**
- * The programs of a command, also those that it starts in turn: all are held against what is
- * blocked, the first against what is allowed. A file in the workspace is not the program whose name
- * it has.
+ * The programs of a command, also those that it starts in turn: all are checked against the
+ * blocked ones, the first against the allowed ones. A file in the workspace is not the program
+ * whose name it has.
  */
 static bool check_programs(const struct shell *shell, const char *command,
                            const struct shell_words *words, struct tool_result *ret_result)

@@ -23,7 +23,7 @@ static bool is_blank(char byte)
     return byte == ' ' || byte == '\t' || byte == '\n' || byte == '\r';
 }
 
-/** The word's part in quotes. @return what is behind the closing one, or NULL */
+/** The word's part in quotes. @return the place after the closing quote, or NULL */
 static const char *take_quoted(const char *at, struct buf *word)
 {
     char quote = *at++;
@@ -35,7 +35,7 @@ static const char *take_quoted(const char *at, struct buf *word)
     return *at == '\0' ? NULL : at + 1;
 }
 
-/** One word. @return what is behind it, or NULL with `*ret_fault` */
+/** One word. @return the place after it, or NULL with `*ret_fault` */
 static const char *take_word(const char *at, struct buf *word, const char **ret_fault)
 {
     while (*at != '\0' && !is_blank(*at)) {

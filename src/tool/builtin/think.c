@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Tool type "think": room to think between steps. The thought stands in the call; nothing is done.
+/* Tool type "think": room to think between steps. The thought is in the call; nothing is done.
  */
 #include "tool/toolbox.h"
 #include "tool/types.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What models write behind the base URL of a tool. Pure. */
+/* What models append to the base URL of a tool. Pure. */
 #pragma once
 
 #include "base/buf.h"

@@ -87,7 +87,7 @@ static bool take_byte(const char **at, char wanted)
     return true;
 }
 
-/** Behind "W": the week, and the day where it stands. */
+/** After "W": the week, and the day if given. */
 static bool take_week_date(const char **at, int year, bool is_extended, struct calendar_time *time)
 {
     int week = 0;
@@ -128,7 +128,7 @@ static bool take_date(const char **at, struct calendar_time *time)
            time->day >= 1 && time->day <= calendar_month_days(year, time->month);
 }
 
-/** Digits behind the point; those beyond microseconds are dropped. */
+/** Digits after the point; those beyond microseconds are dropped. */
 static bool take_fraction(const char **at, int *ret_microsecond)
 {
     int digits = 0;

@@ -69,7 +69,7 @@ static bool take_fraction(struct datetime_reading *reading)
     return digits > 0;
 }
 
-/** "Z", "+0100", "+01:00", with seconds where they stand. */
+/** "Z", "+0100", "+01:00", with seconds if given. */
 static bool take_offset(struct datetime_reading *reading)
 {
     int hours = 0;
@@ -155,7 +155,7 @@ static bool take_half(struct datetime_reading *reading)
     return true;
 }
 
-/** A format that stands for others, such as %X. They do not nest. */
+/** A format that is short for others, such as %X. They do not nest. */
 static bool take_composed(struct datetime_reading *reading, const char *format)
 {
     reading->depth++;

@@ -54,7 +54,7 @@ static bool read_header(struct tzfile_reader *reader, struct tzfile_counts *ret_
     return true;
 }
 
-/** Bytes of the data block behind a header. */
+/** Bytes of the data block after a header. */
 static uint64_t block_bytes(const struct tzfile_counts *counts, unsigned time_bytes)
 {
     return (uint64_t)counts->time * (time_bytes + 1) + (uint64_t)counts->type * 6 + counts->chars +
@@ -138,7 +138,7 @@ static bool take_number(const char **at, int low, int high, int *ret_number)
     return digits > 0 && number >= low && number <= high;
 }
 
-/** Hours, and minutes and seconds where they stand. */
+/** Hours, and minutes and seconds if given. */
 static bool take_time(const char **at, int max_hours, int *ret_seconds)
 {
     bool is_negative = take_byte(at, '-');
@@ -260,7 +260,7 @@ static void apply_rule(const struct rule *rule, int64_t unix_seconds,
     *ret_moment = is_summer ? rule->summer : rule->standard;
 }
 
-/** Read the line behind the data. @return false when there is none, or it is empty */
+/** Read the line after the data. @return false when there is none, or it is empty */
 static bool read_rule(const struct tzfile_reader *reader, struct rule *ret_rule)
 {
     char text[128];
