@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * The body of a role agent: what comes next follows from its memory alone, so that the same code
- * goes on after a kill as after the step before.
+ * continues after a kill as after the previous step.
  */
 #include "agent/internal.h"
 
@@ -89,7 +89,7 @@ void agent_set_interrupt(struct agent *agent, struct cancel *interrupt)
     agent->interrupt = interrupt;
 }
 
-/** An answer that a person has cut short is over: nothing of it goes on with the next words. */
+/** An answer that a person has interrupted is over: the next words do not continue it. */
 static int end_interrupted(struct agent *agent)
 {
     static const char text[] = "Error: a person interrupted this call.";
@@ -103,7 +103,7 @@ static int end_interrupted(struct agent *agent)
     return AGENT_BODY_FAILED;
 }
 
-/** A conversation goes on after a failure: the person may say something else. */
+/** A conversation continues after a failure: the person may say something else. */
 static enum loop_outcome failed_outcome(const struct agent *agent)
 {
     return agent->config.mode == AGENT_CHAT ? LOOP_FAILED : LOOP_UNRECOVERABLE;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Role agents: bodies that are conversations with a model. One iteration asks the model, makes the
- * calls that it wants, and asks again with their answers, until the model has nothing left to call
- * or says that it is finished. Each request and each call stands in the journal before it is made
- * and again with its result; whoever resumes the run rebuilds the conversation from there and goes
- * on behind the last result.
+ * Role agents: bodies that are conversations with a model. One iteration sends a request to the
+ * model, makes the calls that it requests, and sends their results, until the model has nothing
+ * left to call or says that it is finished. Each request and each call is journalled before it is
+ * made and again with its result; a resume rebuilds the conversation from there and continues after
+ * the last result.
  *
  * Limits of one iteration (guardrails) are checked here, those of the run by the gate, before each
  * request. What a model or a tool does wrong is an outcome, never an error of this code.
@@ -100,8 +100,8 @@ struct agent_parts {
 };
 
 /**
- * Open the model and the tools of a run of kind "role". Says what is missing (a key, a program, a
- * repository) before a run is made.
+ * Open the model and the tools of a run of kind "role". Reports what is missing (a key, a program,
+ * a repository) before a run is made.
  * @param spec      the run's options; not needed any more afterwards
  * @param ret_agent agent_free(), when its loop takes no further step
  */
@@ -147,7 +147,7 @@ void agent_note_wait(struct agent *agent, int64_t waited_ns);
 /** Last words of the agent, "" = none. Borrowed until the next agent_run. */
 const char *agent_words(const struct agent *agent);
 
-/** Whether an iteration was begun with words of its own and cut off: it goes on before others. */
+/** Whether an iteration was begun with words of its own and cut off: it continues before others. */
 bool agent_is_cut_off(const struct agent *agent);
 
 /**

@@ -117,7 +117,7 @@ static void record_requested(struct agent *agent, const char *words)
     agent_record(agent, &event);
 }
 
-/** Somebody who waits for a retry wants to know of it now. */
+/** A retry must be visible while it is waited for. */
 static void on_retry(void *context, unsigned attempt, int64_t delay_ns, const char *why)
 {
     struct agent *agent = context;
@@ -232,7 +232,7 @@ static void record_replied(struct agent *agent, const struct model_reply *reply)
     agent_record(agent, &event);
 }
 
-/** Nobody makes these calls any more, not even whoever resumes the run. */
+/** These calls are never made, not even by a resume. */
 static void refuse_calls(struct agent *agent)
 {
     static const char text[] = "Error: it was not called, because the iteration had no calls left.";
@@ -263,7 +263,8 @@ static int end_late(struct agent *agent, const struct agent_deadline *deadline,
     if (!deadline->is_of_run) {
         return timed_out(agent);
     }
-    /* Whether the run may go on is asked before the next attempt: it may have more time by now. */
+    /* Whether the run may continue is checked before the next attempt: it may have more time by
+     * now. */
     if (clock_monotonic(runtime_clock(agent->runtime)) >= deadline->at_ns) {
         return AGENT_GO_ON;
     }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Calls that run side by side. A single one runs on the loop's own thread; several get short-lived
- * threads, which leave finished calls in a list. The loop's thread hands them on, so that whoever
- * records them needs no lock. Every thread is joined before the batch returns.
+ * threads, which leave finished calls in a list. The loop's thread passes them on, so that
+ * recording them needs no lock. Every thread is joined before the batch returns.
  */
 #include "agent/internal.h"
 

@@ -39,7 +39,7 @@ static void write_prices(const struct prices *prices, struct json_writer *writer
     json_end_object(writer);
 }
 
-/** Which protections are missing, with the consent of whoever starts the run. */
+/** Protections that are missing with the consent of the user who starts the run. */
 static void write_unprotected(const struct role_findings *findings, struct json_writer *writer)
 {
     if (findings == NULL || role_findings_unprotected(findings) == 0) {

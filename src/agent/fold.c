@@ -39,7 +39,7 @@ void agent_memory_fini(struct agent_memory *memory)
 void agent_begin_iteration(struct agent_memory *memory, uint64_t iteration)
 {
     if (memory->iteration == iteration) {
-        return; /* It goes on where it was cut off. */
+        return; /* It continues where it was interrupted. */
     }
     memory->iteration = iteration;
     memory->usage = (struct agent_usage){0};
@@ -232,7 +232,7 @@ static void fold_plan(struct agent *agent, const struct event_plan_updated *even
 void agent_fold(struct agent *agent, const struct journal_event *event)
 {
     if (event->type == JOURNAL_RUN_FINISHED) {
-        agent->memory.idle = 0; /* Whoever goes on with it gives it another chance. */
+        agent->memory.idle = 0; /* A resume gives it another chance. */
     } else if (event->type == JOURNAL_ITERATION_STARTED) {
         agent_begin_iteration(&agent->memory, (uint64_t)event->iteration_started.iteration);
     } else if (event->type == JOURNAL_ITERATION_FINISHED) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * The conversation of an agent: messages in their serialised form, in the order in which the model
- * reads them. Messages are added at the end and dropped behind the first; none is ever changed.
+ * reads them. Messages are added at the end and dropped after the first; none is ever changed.
  * One thread.
  */
 #pragma once
@@ -24,8 +24,8 @@ void history_add(struct history *history, const struct model_message *message, u
 size_t history_droppable(const struct history *history, int64_t max);
 
 /**
- * Keep the first message and at most `max` - 1 of the last ones. What is kept behind the first
- * begins with words of the user, so that no answer stands without its call; where an iteration is
+ * Keep the first message and at most `max` - 1 of the last ones. What is kept after the first
+ * begins with words of the user, so that no result is without its call; where an iteration is
  * longer than the window, with the first complete reply in it.
  * @return messages dropped
  */

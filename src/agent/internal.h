@@ -17,7 +17,7 @@ struct agent_call {
     struct model_call call; /**< owned texts */
     bool is_begun;          /**< its intent was recorded */
     int64_t attempt;        /**< of the intent recorded last */
-    bool is_in_doubt;       /**< begun by somebody who did not live to record the result */
+    bool is_in_doubt;       /**< begun by a process that died before it recorded the result */
     bool is_answered;
     bool is_error;
     struct buf answer;
@@ -76,21 +76,21 @@ struct agent {
     bool has_failed;          /* in the last body */
 };
 
-/** Whether the body goes on. Negative codes: nothing can be recorded any more. */
+/** Whether the body continues. Negative codes: nothing can be recorded any more. */
 enum agent_next {
     AGENT_GO_ON = 0,
     AGENT_BODY_OVER = 1,   /**< the iteration has its result */
     AGENT_BODY_FAILED = 2, /**< agent->message says why; the run ends */
-    AGENT_BODY_CUT = 3,    /**< no result: the same iteration goes on later */
+    AGENT_BODY_CUT = 3,    /**< no result: the same iteration continues later */
 };
 
 /* ---- agent_fold.c: events and what follows from them ---------------------------------------- */
 
 /** Record an event and fold it. */
 void agent_record(struct agent *agent, const struct journal_event *event);
-/** Apply an event that stands in the journal. Others' events are ignored. */
+/** Apply an event from the journal. Others' events are ignored. */
 void agent_fold(struct agent *agent, const struct journal_event *event);
-/** A new iteration begins, or goes on. */
+/** A new iteration begins, or is continued. */
 void agent_begin_iteration(struct agent_memory *memory, uint64_t iteration);
 /** The iteration has its result: count those without a tool call. */
 void agent_end_iteration(struct agent_memory *memory);
@@ -133,7 +133,7 @@ void agent_answer(struct agent *agent, size_t index, const char *outcome, const 
 struct agent_job {
     size_t index; /**< among the calls of the reply */
     const struct tool *tool;
-    struct json_object *arguments; /**< owned by whoever made the job */
+    struct json_object *arguments; /**< owned by the job's creator */
     char key[ID_SIZE + 48];        /**< idempotency key */
     struct tool_result result;
     int64_t duration_ns;

@@ -155,7 +155,7 @@ static int open_entry(struct agent *agent, struct json_object *entry, struct ron
 {
     int r = toolbox_open(agent->toolbox, entry, err);
     if (r == RONDO_ERR_UNSUPPORTED || (r < 0 && agent->config.is_dry_run)) {
-        /* Whoever started the run was told which tools it does without; a dry run calls none. */
+        /* The start of the run reported which tools are missing; a dry run calls none. */
         return 0;
     }
     return r;

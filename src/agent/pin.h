@@ -42,8 +42,8 @@ int agent_read_config(const struct loop_spec *spec, const char *path,
 int agent_pin(struct loop_spec *spec, const char *config_folder, struct rondo_error *err);
 
 /**
- * See that the role of a new run may count. A person who names its file confirms by that what
- * nobody has confirmed before, where agents can write it. What has changed since must be confirmed,
+ * Check that the role of a new run may be used. Naming its file confirms what was
+ * never confirmed before, where agents can write it. What has changed since must be confirmed,
  * and so must a server without a sandbox. After role_resolve_skills().
  * @param is_file_named false: the role is a text that the caller gave
  */

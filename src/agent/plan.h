@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * The plan of an agent: a list of steps that it replaces as a whole with `update_plan`, and that
- * stands in each continuation prompt, so that it survives the trimming of history. Plain values;
+ * is part of each continuation prompt, so that it survives the trimming of history. Plain values;
  * one thread.
  */
 #pragma once

@@ -8,7 +8,7 @@
 #include <json-c/json.h>
 #include <string.h>
 
-/** Bytes of a verifier's output that the model is shown: its end, where failures stand. */
+/** Bytes of a verifier's output that the model is shown: its end, where failures are. */
 #define UNMET_OUTPUT_BYTES ((size_t)4096)
 
 static void write_output_end(const char *output, struct buf *ret_text)

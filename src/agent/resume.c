@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What a checkpoint keeps of an agent: the places in the journal where its conversation stands, its
+ * What a checkpoint keeps of an agent: the places of its conversation in the journal, its
  * plan, and a counter. The messages themselves are in the journal once and are never written again,
  * so that a checkpoint costs the same after ten iterations and after ten thousand.
  */
@@ -49,7 +49,7 @@ struct conversation_loading {
 };
 
 /**
- * The journal goes on behind what the checkpoint covers. What follows from more than the messages
+ * The journal continues after what the checkpoint covers. What follows from more than the messages
  * of the window is as it was saved.
  */
 static void pass_saved(struct conversation_loading *loading)

@@ -156,7 +156,7 @@ static bool is_busy(const struct delivery_busy *busy, const char *key)
 }
 
 struct delivery_search {
-    char now[KEY_DIGITS + 2]; /* keys of what is due are not behind it */
+    char now[KEY_DIGITS + 2]; /* keys of what is due are not after it */
     const struct delivery_busy *busy;
     bool is_found;
     struct delivery found;
@@ -208,7 +208,7 @@ static int replace(struct store *store, const struct delivery *old, const struct
     return store->ops->change_documents(store, changes, 2, ret_is_applied, err);
 }
 
-/** Move what was found behind the time that its attempt may take. */
+/** Move what was found past the time that its attempt may take. */
 static int take(struct store *store, struct delivery *delivery, int64_t now_ns, bool *ret_is_taken,
                 struct rondo_error *err)
 {

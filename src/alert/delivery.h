@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Deliveries: one warning on its way to one sink. Each is a document of the store; its key begins
- * with the time at which it is due, so what is due is what stands first. Who attempts one first
+ * with the time at which it is due, so what is due comes first. An attempt first
  * moves it into the future by DELIVERY_CLAIM_NS, in a transaction that only one process can win. So
  * two servers on one store do not both attempt it, and one that dies leaves it to be attempted
  * again. A receiver may get a warning twice, with the same webhook-id, when a process dies between
@@ -75,7 +75,7 @@ int delivery_claim(struct store *store, int64_t now_ns, const struct delivery_bu
 enum delivery_outcome {
     DELIVERY_OK = 0,
     DELIVERY_FAILED,   /**< try again later */
-    DELIVERY_GIVEN_UP, /**< no further attempt: the sink is gone or disabled */
+    DELIVERY_GIVEN_UP, /**< no more attempts: the sink is gone or disabled */
     DELIVERY_DROPPED,  /**< the sink was removed: nobody wants it any more */
     DELIVERY_CANCELLED /**< this process ends: the attempt does not count */
 };
@@ -92,6 +92,6 @@ int delivery_settle(struct store *store, struct delivery *delivery, enum deliver
 /** Time between an attempt and the next, with jitter. @param attempts made so far, from 1 */
 int64_t delivery_delay_ns(int64_t attempts, struct random *random);
 
-/** Count what waits and what was given up. */
+/** Count what waits and what was dead-lettered. */
 int delivery_count(struct store *store, uint64_t *ret_waiting, uint64_t *ret_dead,
                    struct rondo_error *err);

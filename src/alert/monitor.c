@@ -43,7 +43,7 @@ static int read_all(struct monitor *monitor, struct rondo_error *err)
     while (r == 0 && is_more && !cancel_is_set(&monitor->cancel)) {
         r = monitor_load(monitor, err);
         r = r < 0 ? r : monitor_read_page(monitor, &is_more, err);
-        /* Only who has seen all that is there can tell who is silent. */
+        /* Silence can be judged only after everything was read. */
         r = r < 0 || is_more ? r : monitor_find_stalled(monitor, err);
         r = r < 0 ? r : monitor_commit(monitor, false, err);
         is_more = is_more || !monitor->is_loaded; /* lost: once more from the new cursor */

@@ -4,9 +4,9 @@
  * warnings of what people should know. A warning, its deliveries to the sinks and the cursor are
  * one transaction of the store, so each is made exactly once, whatever dies in between.
  *
- * Collections of documents: "monitor" (cursor, refused), "monitor-run" (what was said of a run that
- * is to be said once), "warning" (key: position of the event in 20 digits; for stalls the position
- * that the monitor had reached, and "-stalled-RUN"), "sink", "delivery", "dead-letter".
+ * Collections of documents: "monitor" (cursor, refused), "monitor-run" (what was reported of a run
+ * and must be reported once), "warning" (key: position of the event in 20 digits; for stalls the
+ * position that the monitor had reached, and "-stalled-RUN"), "sink", "delivery", "dead-letter".
  *
  * The first monitor of a store begins at its first event, but warns only of what happened from an
  * hour before on: a store with years of history must not flood people.
@@ -85,7 +85,7 @@ struct monitor_state {
     uint64_t warnings[WARNING_KIND_COUNT]; /**< made since the start */
     uint64_t deliveries_ok;
     uint64_t deliveries_failed; /**< attempts */
-    uint64_t deliveries_dead;   /**< given up since the start */
+    uint64_t deliveries_dead;   /**< dead-lettered since the start */
     uint64_t pending;
     uint64_t dead;
 };

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * What the monitor makes durable: warnings, their deliveries, what was said once, and the cursor,
- * all in one transaction that holds only if the cursor is still the one that was read. Whoever
- * loses against another monitor forgets what it found and begins where the other one is.
+ * all in one transaction that holds only if the cursor is still the one that was read. A monitor
+ * that loses against another drops what it found and begins where the other one is.
  *
  * A cursor without warnings is written now and then only: reading some events again costs less than
  * a sync for each of them.

@@ -4,7 +4,7 @@
  * wait or are busy. A sink has at most one attempt under way, so one that does not answer holds one
  * thread and no other sink.
  *
- * Threads: the members of struct monitor behind `lock`. The lock is held while the one who leads
+ * Threads: the members of struct monitor after `lock`. The lock is held while the leading thread
  * looks into the store, never during an attempt. Lock order: it is taken last.
  */
 #include "alert/monitor_internal.h"

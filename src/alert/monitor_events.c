@@ -219,7 +219,7 @@ static int weigh(struct monitor *monitor, const struct wanted_event *item, struc
     }
     if (journal_decode(journal_type_name(item->type), item->data, item->data_len, &event, &root,
                        NULL) < 0) {
-        return 0; /* Damaged: whoever reads the run says so; the others must not wait. */
+        return 0; /* Damaged: readers of the run report it; the others must not wait. */
     }
     event.seq = item->seq;
     event.time_ns = item->time_ns;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * The monitor's parts. Its reading side (everything up to `lock`) belongs to the thread that calls
- * monitor_tick; its delivering side is behind `lock`.
+ * monitor_tick; its delivering side is guarded by `lock`.
  */
 #pragma once
 
@@ -46,7 +46,7 @@ struct run_note {
     char denials[MONITOR_DENIALS][MONITOR_MARK_SIZE];
     size_t denial_count;
     bool is_stored;  /**< it has a document */
-    bool is_changed; /**< the document is to be written, or deleted when nothing is in it */
+    bool is_changed; /**< the document must be written, or deleted when it is empty */
     UT_hash_handle hh;
 };
 
@@ -179,5 +179,5 @@ int monitor_start_deliveries(struct monitor *monitor, struct rondo_error *err);
 void monitor_wake_deliveries(struct monitor *monitor, uint64_t count);
 /** End and join the threads. */
 void monitor_end_deliveries(struct monitor *monitor);
-/** Count what waits and what was given up, at most once a second. */
+/** Count what waits and what was dead-lettered, at most once a second. */
 void monitor_count_deliveries(struct monitor *monitor, uint64_t *ret_waiting, uint64_t *ret_dead);

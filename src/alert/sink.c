@@ -155,7 +155,7 @@ static int put_once(struct store *store, struct sink *sink, char ret_secret[SINK
     if (r == RONDO_ERR_NOT_FOUND) {
         r = check_room(store, &reason);
     } else if (r == RONDO_ERR_INVALID || r == RONDO_ERR_LIMIT) {
-        version = STORE_ANY_VERSION; /* what stands there cannot be read: it is replaced */
+        version = STORE_ANY_VERSION; /* what is there cannot be read: it is replaced */
         r = 0;
     }
     if (r < 0) {
@@ -261,7 +261,7 @@ static int put_delivery(struct store *store, const struct delivery *delivery,
                                         err);
 }
 
-/** The id of a test: behind all warnings that there are now. */
+/** The id of a test: after all current warnings. */
 static int name_test(struct store *store, int64_t now_ns, struct warning *warning,
                      struct rondo_error *err)
 {

@@ -61,7 +61,7 @@ int sink_remove(struct store *store, const char *name, struct rondo_error *err);
 int sink_list(struct store *store, struct buf *ret_json, struct rondo_error *err);
 /** Queue a warning of kind "test" for one sink. RONDO_ERR_NOT_FOUND */
 int sink_test(struct store *store, const char *name, struct rondo_error *err);
-/** Append a JSON array of deliveries: pending (`is_dead` false) or given up. Newest first. */
+/** Append a JSON array of deliveries: pending (`is_dead` false) or dead-lettered. Newest first. */
 int sink_deliveries(struct store *store, bool is_dead, uint32_t limit, struct buf *ret_json,
                     struct rondo_error *err);
 /** Attempt a dead letter again. RONDO_ERR_NOT_FOUND */

@@ -57,7 +57,7 @@ int sink_find(struct store *store, const char *name, struct sink *ret_sink, int6
 /** Whether a sink wants a warning. One that is disabled wants none. */
 bool sink_wants(const struct sink *sink, const struct warning *warning);
 
-/** No further delivery to a sink, for a reason in words. A sink that was changed meanwhile stays.
+/** Disable a sink, for a reason in words. A sink that was changed meanwhile stays.
  */
 int sink_disable(struct store *store, const char *name, const char *reason,
                  struct rondo_error *err);

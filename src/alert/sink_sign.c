@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Signatures of the Standard Webhooks specification 1.0, "Signature scheme", symmetric: HMAC-SHA256
- * (RFC 2104) over "ID.TIMESTAMP.BODY" with the bytes behind "whsec_".
+ * (RFC 2104) over "ID.TIMESTAMP.BODY" with the bytes after "whsec_".
  */
 #include "alert/sink_sign.h"
 

@@ -62,6 +62,6 @@ void warning_write(const struct warning *warning, struct buf *ret_json);
  * A line for people who read it elsewhere: "*fixer*: near a limit: 8 of 10 iterations, 2 left".
  * @param json     as warning_write wrote it
  * @param run_url  or NULL
- * Written for Slack: &, < and > are escaped as it demands.
+ * Written for Slack: &, < and > are escaped as it requires.
  */
 void warning_tell(const char *json, size_t len, const char *run_url, struct buf *ret_text);

@@ -16,7 +16,7 @@
 #include <string.h>
 #include <uthash.h>
 
-/** Positions behind the newest warning in which one may still come. */
+/** Positions after the newest warning in which one may still come. */
 #define LOOK_BACK 1000
 /** Bytes of a key by position. */
 #define FLOOR_SIZE 21

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Reading warnings back. Documents are ordered by the bytes of their keys and keys begin with a
- * position in 20 digits, so the newest are the last. A filter is held against the bytes of the
- * JSON, which is always written by warning_write: `"kind":"limit"` can occur in it as a member
+ * position in 20 digits, so the newest are the last. A filter is matched against the bytes of
+ * the JSON, which is always written by warning_write: `"kind":"limit"` can occur in it as a member
  * only, because quotes inside texts are escaped.
  */
 #include "alert/warning.h"

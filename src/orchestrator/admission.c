@@ -84,7 +84,7 @@ static int64_t read_value(const char *folder, const char *file)
     return admission_group_value(text);
 }
 
-/** The smaller of two rooms; -1 is none to speak of. */
+/** The smaller of two rooms; -1 is unlimited. */
 static int64_t smaller(int64_t a, int64_t b)
 {
     return a < 0 ? b : b < 0 || a < b ? a : b;
@@ -121,7 +121,7 @@ struct group_files {
 };
 
 /**
- * @param label what the line of the hierarchy in /proc/self/cgroup holds behind its number
+ * @param label what the line of the hierarchy in /proc/self/cgroup has after its number
  */
 static int64_t left_by_group(const char *table, const char *label, const char *root,
                              const struct group_files *files, int version)

@@ -18,7 +18,7 @@ enum assignment_state {
     ASSIGNMENT_PAUSED,
 };
 
-/** Bytes of the name of who asked for it. */
+/** Bytes of the requester's name. */
 #define ASSIGNMENT_BY_SIZE 256
 
 struct assignment {

@@ -103,7 +103,7 @@ static int begin_and_wait(struct orchestrator *orchestrator, struct task *task,
 }
 
 /**
- * Give a run up that is to wait, and put it in the queue. Its place there is reserved.
+ * Park a run that must wait, and put it in the queue. Its place there is reserved.
  * @param entry of a run that has one, or NULL; ENTRY_CHANGING
  */
 static int queue_loop(struct orchestrator *orchestrator, struct loop *loop, struct run_entry *entry,
@@ -199,8 +199,8 @@ static bool find_pause(const struct store_letter *letter, void *context)
 }
 
 /**
- * A run that somebody executes, here or elsewhere: all it may need is to be continued.
- * @return 0; RESUME_AGAIN when nobody executes it any more
+ * A run that is executed, here or elsewhere: at most it must be continued. @return
+ * 0; RESUME_AGAIN when no process executes it any more
  */
 static int resume_executed(struct orchestrator *orchestrator, const char *run_id,
                            const struct loop_limits *limits, const char *by,

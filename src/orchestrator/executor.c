@@ -394,7 +394,7 @@ static void handle_failure(struct run_execution *execution, int code, bool was_c
     }
 }
 
-/** Another process has the run: a command for a moment, or somebody who executes it. */
+/** Another process holds the run: a command for a moment, or the one executing it. */
 static void leave_to_holder(struct run_execution *execution)
 {
     struct orchestrator *orchestrator = execution->orchestrator;
@@ -440,7 +440,7 @@ static void stay_paused(struct run_execution *execution)
     pthread_mutex_unlock(&orchestrator->lock);
 }
 
-/** The run was given up in good order, or could not be. */
+/** The run was parked in good order, or could not be. */
 static void handle_parked(struct run_execution *execution, int parked)
 {
     const struct run_state *state = loop_state(execution->loop);
@@ -459,7 +459,7 @@ static void handle_parked(struct run_execution *execution, int parked)
     }
 }
 
-/** A run that goes on without checkpoints says in its journal itself what kept it. */
+/** A run that continues without checkpoints records the reason in its own journal. */
 static void note_degraded(struct run_execution *execution)
 {
     struct orchestrator *orchestrator = execution->orchestrator;
@@ -470,7 +470,7 @@ static void note_degraded(struct run_execution *execution)
     }
 }
 
-/** Bodies until something else is to be done. @return enum loop_turn or a negative code */
+/** Run bodies until something else must be done. @return enum loop_turn or a negative code */
 static int run_bodies(struct run_execution *execution)
 {
     int turn;

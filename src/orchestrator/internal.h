@@ -3,8 +3,8 @@
  * The inside of the orchestrator, shared by its files only.
  *
  * One lock guards everything but what is said to be constant; it is never held while the store, a
- * loop or a file is worked with. A run that this process has to do with has an entry. Whoever works
- * on a run without the lock sets the entry's state to one that keeps everybody else away from it
+ * loop or a file is worked with. A run that this process has to do with has an entry. A thread that
+ * works on a run without the lock sets the entry's state to one that excludes all others
  * (ENTRY_OPENING, ENTRY_CHANGING), and the claim of the run arbitrates between processes.
  */
 #pragma once
@@ -17,7 +17,7 @@
 #include <pthread.h>
 #include <uthash.h>
 
-/** Bytes that are kept of the name of whoever asked. */
+/** Bytes that are kept of the requester's name. */
 #define BY_SIZE ASSIGNMENT_BY_SIZE
 
 enum entry_state {
@@ -25,7 +25,7 @@ enum entry_state {
     ENTRY_OPENING,    /**< a thread opens it */
     ENTRY_RUNNING,    /**< a thread executes it */
     ENTRY_PAUSED,     /**< nobody executes it until somebody continues it */
-    ENTRY_CHANGING,   /**< somebody changes it who executes nothing */
+    ENTRY_CHANGING,   /**< being changed by a thread that does not execute it */
 };
 
 /** A run that this process executes, or is meant to. */
@@ -42,7 +42,7 @@ struct run_entry {
     uint64_t store_failures;  /**< that kept it from being executed, as the next ones */
     int64_t store_failing_ns; /**< since when; wall clock */
     char store_problem[160];
-    struct loop *loop; /**< while it may be asked to be given up */
+    struct loop *loop; /**< while it may be asked to park */
     UT_hash_handle hh;
     struct run_entry *prev; /**< order of the queue; ENTRY_QUEUED only */
     struct run_entry *next;
@@ -113,10 +113,10 @@ void orchestrator_wait(struct orchestrator *orchestrator, int64_t longest_ns);
 /* ---- Entries (entries.c); the lock is held ---- */
 
 struct run_entry *entry_find(struct orchestrator *orchestrator, const char *run_id);
-/** Add one that is not there. @param by who wants it */
+/** Add one that is not there. @param by the requester */
 struct run_entry *entry_add(struct orchestrator *orchestrator, const char *run_id,
                             enum entry_state state, const char *by);
-/** Change the state, with the counts and the queue that follow; who waits is told. */
+/** Change the state, with the counts and the queue that follow; waiters are woken. */
 void entry_set(struct orchestrator *orchestrator, struct run_entry *entry, enum entry_state state);
 /** Put a queued one first. */
 void entry_first(struct orchestrator *orchestrator, struct run_entry *entry);
@@ -130,13 +130,13 @@ int assignment_put(struct orchestrator *orchestrator, const char *run_id,
 /** A run that another process has now is none of ours; what another server recorded stays. */
 int assignment_disown(struct orchestrator *orchestrator, const char *run_id,
                       struct rondo_error *err);
-/** Nothing is to be done with it any more. */
+/** Nothing is left to do with it. */
 int assignment_remove(struct orchestrator *orchestrator, const char *run_id,
                       struct rondo_error *err);
 
 /* ---- Threads (executor.c) ---- */
 
-/** How opening went, for who waits for it. */
+/** The result of opening, for threads that wait for it. */
 struct starting {
     enum orchestrator_answer answer;
     char run_id[ID_SIZE];
@@ -144,16 +144,16 @@ struct starting {
     bool is_done;
 };
 
-/** What a thread is to execute. */
+/** What a thread must execute. */
 struct task {
     struct orchestrator *orchestrator;
     struct loop_spec spec;     /**< of a new run; kind NULL = an existing one */
-    char by[BY_SIZE];          /**< of a new run: who wants it */
+    char by[BY_SIZE];          /**< of a new run: the requester */
     struct run_entry *entry;   /**< of an existing one, ENTRY_OPENING */
     struct loop_limits limits; /**< of an existing one */
-    bool is_resume;            /**< ended and paused ones go on */
+    bool is_resume;            /**< ended and paused ones continue */
     bool was_paused;           /**< and stays so if it cannot be opened */
-    struct starting *starting; /**< of the one who waits, or NULL */
+    struct starting *starting; /**< of the waiter, or NULL */
 };
 
 /**

@@ -222,7 +222,7 @@ int orchestrator_start(const struct orchestrator_options *options,
     return 0;
 }
 
-/** Ask every loop to be given up. The lock is held. */
+/** Ask every loop to park. The lock is held. */
 static void park_all(struct orchestrator *orchestrator, bool is_now)
 {
     for (struct run_entry *entry = orchestrator->entries; entry != NULL; entry = entry->hh.next) {

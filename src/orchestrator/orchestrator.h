@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The orchestrator: executes runs on threads of this process, as many as are admitted, and sees to
- * it that every run of the store ends. What it is meant to execute stands in the store (documents
- * of the collection "managed"), so a server that is started again goes on where it was.
+ * The orchestrator: executes runs on threads of this process, as many as are admitted, and ensures
+ * that every run of the store ends. What it must execute is in the store (documents of
+ * the collection "managed"), so a restarted server continues where it was.
  *
  * A managed run is queued, running or paused. Runs that other processes execute are not touched
  * while their owner lives; when it is dead they are taken over, or closed as `error` where this
@@ -63,9 +63,9 @@ int orchestrator_start(const struct orchestrator_options *options,
                        struct orchestrator **ret_orchestrator, struct rondo_error *err);
 
 /**
- * No further run is begun or admitted. First half of the end: iterations under way may end until
- * drain_ns has passed, then they are cut off; every run is given up where it is and stays managed.
- * Blocks until no thread executes a run any more.
+ * Begin and admit no more runs. First half of the end: iterations under way may end until
+ * drain_ns has passed, then they are interrupted; every run is parked where it is and stays
+ * managed. Blocks until no thread executes a run any more.
  */
 void orchestrator_drain(struct orchestrator *orchestrator);
 
@@ -83,9 +83,9 @@ enum orchestrator_answer {
 
 /**
  * Create a run and execute or queue it. Blocks while an agent opens its model and tools, which
- * happens on the thread of its loop: what is missing is said before there is a run. Of a run that
- * is queued it is said when its turn has come, in its journal.
- * @param by         who wants it, for the journal
+ * happens on the thread of its loop: what is missing is reported before there is a run;
+ * for a queued run when its turn has come, in its journal.
+ * @param by the requester, for the journal
  * @param ret_run_id set for STARTED and QUEUED
  */
 int orchestrator_run(struct orchestrator *orchestrator, const struct loop_spec *spec,
@@ -94,7 +94,7 @@ int orchestrator_run(struct orchestrator *orchestrator, const struct loop_spec *
 
 /**
  * Execute an existing run: resume, or continue when it is paused. A paused one that a living
- * process executes is told to go on, which is STARTED, too.
+ * process executes is told to continue, which is STARTED, too.
  * @param limits to be changed first, or NULL
  * @return 0; RONDO_ERR_STATE when it is completed, RONDO_ERR_NOT_FOUND, RONDO_ERR_UNSUPPORTED when
  *         it is a library's
@@ -122,7 +122,7 @@ bool orchestrator_is_queued(struct orchestrator *orchestrator, const char *run_i
 size_t orchestrator_take_queued(struct orchestrator *orchestrator, char (*ret_run_ids)[ID_SIZE],
                                 size_t size);
 
-/** What goes on, for health and metrics. */
+/** Current state, for health and metrics. */
 struct orchestrator_state {
     uint64_t running; /**< loops on threads */
     uint64_t queued;

@@ -2,7 +2,7 @@
 /*
  * Runs that nobody executes any more because their process died, and runs that are recorded as
  * managed. Both are found by looking at the store every now and then; the claim of a run decides
- * who gets it where several servers look at the same store.
+ * which server gets it where several use one store.
  */
 #include "base/error.h"
 #include "base/memory.h"
@@ -66,7 +66,7 @@ static int fate_by_kind(const struct orchestrator *orchestrator, const struct st
     if (!body_is_known(&spec)) {
         *ret_fate = is_due(orchestrator, run) ? FATE_CLOSE : FATE_NONE;
     } else if (spec.agent != NULL && agent_recorded_mode(&spec) == AGENT_CHAT) {
-        *ret_fate = FATE_PARK; /* Its person goes on with it. */
+        *ret_fate = FATE_PARK; /* A person continues it. */
     } else {
         *ret_fate = FATE_TAKE_OVER;
     }

@@ -171,7 +171,7 @@ static bool take_key(const struct store_document *document, void *context)
     return false;
 }
 
-/** Ids of runs sort by time: newest first, the one behind the last that may stay is too many. */
+/** Ids of runs sort by time: newest first, the one after the last that may stay is too many. */
 void exporter_trim_runs(struct store *store)
 {
     struct store_document_query query = {

@@ -234,7 +234,7 @@ static void write_given_points(struct json_writer *writer, const struct metrics 
     }
 }
 
-/** Names without Prometheus' ending: who stores them adds it again. */
+/** Names without Prometheus' ending: the receiver adds it again. */
 static void write_plain_name(struct json_writer *writer, const struct metric_family *family)
 {
     static const char total[] = "_total";

@@ -315,7 +315,7 @@ static bool is_url(const char *text)
     return strlen(text) <= OTEL_MAX_VALUE_BYTES;
 }
 
-/** The base with the signal's path; the query of a base stays behind it. */
+/** The base with the signal's path; the query of a base stays after it. */
 static char *with_path(const char *base, const char *path)
 {
     auto_buf struct buf url = {0};

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * One request to a collector, by the rules of OTLP/HTTP 1.10.0: what was taken is never sent again,
- * also when only a part of it was; 429, 502, 503, 504 and broken connections may be tried again
- * after a while; everything else is given up. Blocks; one thread at a time.
+ * also when only a part of it was; 429, 502, 503, 504 and broken connections may be retried
+ * after a while; everything else is dropped. Blocks; one thread at a time.
  */
 #pragma once
 

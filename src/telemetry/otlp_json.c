@@ -191,7 +191,7 @@ static void write_resource(struct json_writer *writer, const struct otel_environ
     json_end_object(writer);
 }
 
-/** Everything up to the open list; the writer is left as it stands, the tail closes. */
+/** Everything up to the open list; the writer is left unchanged, the tail closes. */
 static void write_head(const struct otel_environment *environment, const char *outer,
                        const char *inner, const char *list, struct buf *ret_json)
 {

@@ -17,7 +17,7 @@ void otlp_write_span(const struct span *span, struct buf *ret_json);
 /** Append one event of a span, in the form that `struct span` takes; with a comma as above. */
 void otlp_write_event(const struct span_event *event, struct buf *ret_json);
 
-/** What comes before and behind the spans of a request. */
+/** What comes before and after the spans of a request. */
 void otlp_write_spans_head(const struct otel_environment *environment, struct buf *ret_json);
 extern const char otlp_spans_tail[];
 

@@ -286,8 +286,8 @@ static void end_execution(struct spans *spans, struct span_run *run, int64_t end
 }
 
 /**
- * Whether the process died: who gives a run up in good order leaves nothing half done. A lease that
- * was ended for a dead process looks like one that was given up.
+ * Whether the process died: a process that parks a run leaves nothing half done. A lease that
+ * was ended for a dead process looks like one that was released.
  */
 static bool is_dead_owner(const struct span_run *run, const struct journal_event *event)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Spans from events: each entry of a run's journal goes in, finished spans come out. Everything in
- * a span follows from the journal alone, its ids too, so that whoever sends the same events again
+ * a span follows from the journal alone, its ids too, so that sending the same events again
  * sends the same spans.
  *
  * One trace a run. Each execution (claim) of it is an `invoke_agent` span; a later one links to the
@@ -10,8 +10,8 @@
  * execution left open when its process died ends with that execution.
  *
  * Of each open run little is remembered. Of many runs the ones that were quiet for longest are
- * forgotten, and their past is replayed when they go on (spans_add says so). One thread; no clock,
- * no I/O.
+ * forgotten, and their past is replayed when they continue (spans_add reports it). One thread; no
+ * clock, no I/O.
  */
 #pragma once
 
@@ -25,7 +25,7 @@
 #define SPANS_MAX_CALLS 64
 /** Events of one execution's span; what comes later is counted. */
 #define SPANS_MAX_EVENTS 128
-/** Bytes of them, after which no further one is kept. */
+/** Bytes of them, after which no more are kept. */
 #define SPANS_MAX_EVENT_BYTES 65536
 /** An iteration whose body and verification ended is over when nothing comes for so long. */
 #define SPANS_SETTLE_NS INT64_C(1000000000)
@@ -40,8 +40,8 @@ struct spans_options {
     const struct otel_environment *environment; /**< what is sampled and shown; borrowed */
     const struct redact *redact;                /**< for content; borrowed; NULL = shapes only */
     size_t max_runs;                            /**< 0 = SPANS_MAX_RUNS */
-    uint64_t sent_until; /**< of one run: an execution that was given up in good order up to this
-                              event was sent by its own process; 0 = none was */
+    uint64_t sent_until;                        /**< of one run: an execution that was parked up to
+                                                     this event was sent by its own process; 0 = none was */
 };
 
 /** Never NULL; spans_free(). */

@@ -15,7 +15,7 @@ struct execution_span {
     uint64_t epoch;
     uint64_t former_epoch; /* 0 = none */
     int64_t start_ns;
-    int64_t checkpoint; /* it went on from; 0 = from the events */
+    int64_t checkpoint; /* it continued from; 0 = from the events */
     char how[16];
     struct buf events; /* of its span */
     unsigned event_count;

@@ -65,7 +65,7 @@ struct telemetry {
     bool is_owner;
     bool was_failing;
     bool is_unreachable; /* by the last attempt to send spans */
-    bool is_cut; /* spans were given up only because of the stop: the cursor stays behind them */
+    bool is_cut; /* spans were dropped only because of the stop: the cursor stays before them */
     char own_run[ID_SIZE]; /* met last, and how far its own process has sent it */
     uint64_t own_until;
 };
@@ -130,7 +130,7 @@ static uint64_t newest(const struct telemetry *telemetry)
                                                                          : run.last_seq;
 }
 
-/** @param skipped events given up just now: whoever reads the state sees both change at once */
+/** @param skipped events dropped just now: readers of the state see both change at once */
 static uint64_t look_behind(struct telemetry *telemetry, uint64_t skipped)
 {
     uint64_t last = newest(telemetry);
@@ -155,7 +155,7 @@ static uint64_t most_behind(const struct telemetry *telemetry)
 
 /* ---- Cursor --------------------------------------------------------------------------------- */
 
-/** Everything up to `at` was delivered or given up. */
+/** Everything up to `at` was delivered or dropped. */
 static void save_cursor(struct telemetry *telemetry)
 {
     if (telemetry->batch_spans > 0 || telemetry->at == telemetry->saved || telemetry->is_cut) {
@@ -406,7 +406,7 @@ static int read_one(struct telemetry *telemetry, int64_t timeout_ns)
 /* ---- What is done from time to time -----------------------------------------------------------
  */
 
-/** Go on where the process that exported before has stopped; what is remembered is older. */
+/** Continue where the previous exporting process stopped; what is remembered is older. */
 static void begin_anew(struct telemetry *telemetry)
 {
     telemetry->batch_spans = 0;

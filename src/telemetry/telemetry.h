@@ -5,10 +5,10 @@
  * delivered in time is skipped and counted.
  *
  * Settings are the standard OTEL_* variables (telemetry/otel_environment.h); without an endpoint
- * nothing is exported. Of the processes on a store one at a time exports all runs; others stand by.
- * A process that exports only its own run leaves word of it, so that its spans are not sent twice.
+ * nothing is exported. Of the processes on a store one at a time exports all runs; others wait.
+ * A process that exports only its own run records that, so that its spans are not sent twice.
  *
- * Delivery is at least once, up to TELEMETRY_MAX_BEHIND events behind: after a kill the spans since
+ * Delivery is at least once, up to TELEMETRY_MAX_BEHIND events of lag: after a kill the spans since
  * the last cursor are sent again, with the same ids.
  */
 #pragma once
@@ -58,9 +58,9 @@ struct telemetry_options {
 bool telemetry_is_wanted(const char *const *envp);
 
 /**
- * Start when the environment asks for it, and no other process exports the run already.
- * @param ret_telemetry NULL when nothing is to be exported; telemetry_stop()
- * @return 0; RONDO_ERR_INVALID for a variable that makes no sense (its name is in the message)
+ * Start when the environment configures it, and no other process exports the run already.
+ * @param ret_telemetry NULL when nothing is exported; telemetry_stop()
+ * @return 0; RONDO_ERR_INVALID for an invalid variable (its name is in the message)
  */
 int telemetry_start(const struct telemetry_options *options, struct telemetry **ret_telemetry,
                     struct rondo_error *err);
@@ -68,7 +68,7 @@ int telemetry_start(const struct telemetry_options *options, struct telemetry **
 /**
  * Send what is left for up to `flush_ns`, then end; at once when the collector is out of reach.
  * OTEL_BSP_EXPORT_TIMEOUT is respected: a shorter one always, for one run a longer one too. What
- * was not sent stays behind the cursor. NULL is allowed.
+ * was not sent stays after the cursor. NULL is allowed.
  */
 void telemetry_stop(struct telemetry *telemetry, int64_t flush_ns);
 
@@ -78,7 +78,7 @@ struct telemetry_state {
     bool is_standing_by; /**< another process exports this store */
     uint64_t sent;       /**< spans accepted, as the next ones since the start */
     uint64_t rejected;   /**< by partial success */
-    uint64_t dropped;    /**< spans given up, and events skipped */
+    uint64_t dropped;    /**< spans dropped, and events skipped */
     uint64_t behind;     /**< events not looked at yet */
     char problem[160];   /**< of the last failure; never a header */
 };

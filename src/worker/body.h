@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Whatever runs the bodies of a loop: a worker command or the agent of a role. Who executes a run,
- * in the foreground or for a server, opens it around the loop and lets it go on until something
- * else is to be done.
+ * What runs the bodies of a loop: a worker command or the agent of a role. The executor of a
+ * run, in the foreground or for a server, opens it around the loop and runs it until something
+ * else must be done.
  *
  * A body belongs to the thread of its loop.
  */
