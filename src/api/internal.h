@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What stands behind the public API's opaque handles; shared by the files of this layer only. */
+/* The public API's opaque handles; shared by the files of this layer only. */
 #pragma once
 
 #include "loop/driver/driver.h"
@@ -57,5 +57,5 @@ void api_changes_fini(struct api_changes *changes);
 /** Apply them: a loop_change_fn whose context is a struct api_changes. */
 void api_change_spec(struct loop_spec *spec, void *context);
 
-/** End a loop that its caller gives up: final checkpoint, status cancelled. */
+/** End a loop that its caller frees: final checkpoint, status cancelled. */
 void api_end_loop(struct rondo_loop *loop);

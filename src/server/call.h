@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * One request on its way through the server: what was asked, by whom, and the answer as it is
- * written. Handlers of routes get a call that was let in and whose parameters and body were read;
- * they fill in the answer and never touch the exchange, but for streams. One thread at a time.
+ * written. Handlers of routes get a call that was admitted and whose parameters and body were read;
+ * they fill in the answer and never touch the exchange, except for streams. One thread at a time.
  */
 #pragma once
 
@@ -18,10 +18,10 @@ struct call {
     int64_t began_ns; /**< on the monotonic clock */
     struct route_match match;
     struct token_grant grant;
-    char run_id[ID_SIZE];         /**< that a run is to have which the request makes; "" = any */
+    char run_id[ID_SIZE];         /**< for the run that the request makes; "" = any */
     bool is_again;                /**< a server ended while it did the same request */
     bool is_local;                /**< a process of our user that showed no token */
-    char by[TOKEN_NAME_LEN + 16]; /**< who acts, for journals: "token NAME (api)" */
+    char by[TOKEN_NAME_LEN + 16]; /**< the caller, for journals: "token NAME (api)" */
     struct json_object *body;     /**< NULL = none was sent */
 
     bool is_answered; /**< the exchange has its answer already: a stream, an asset */
@@ -60,7 +60,7 @@ bool call_query_bool(struct call *call, const char *name, bool by_default, bool 
 /** One of several words. @param words NULL-terminated @param ret_index -1 = absent */
 bool call_query_word(struct call *call, const char *name, const char *const *words, int *ret_index);
 
-/** Hold the members of an object against a list with commas. @return false: a problem */
+/** Check the members of an object against a comma-separated list. @return false: a problem */
 bool call_check_members(struct call *call, struct json_object *object, const char *path,
                         const char *allowed);
 /** A member that is a text. @param ret_text borrowed; NULL when absent. @return false: a problem */
@@ -79,7 +79,7 @@ bool call_find_run(struct call *call, struct store_run *ret_run);
 void call_answer_list(struct call *call, const char *name, struct buf *list, int code,
                       const struct rondo_error *err);
 
-/** The store behind the server. */
+/** The server's store. */
 struct store *call_store(const struct call *call);
 struct orchestrator *call_orchestrator(const struct call *call);
 

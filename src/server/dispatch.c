@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The way of a request: who asks (names, origin, token), may they (scope, rate), what do they ask
- * (route, parameters, body), was it asked before (idempotency), the handler, the answer. Each step
- * either lets the request go on or has written a problem.
+ * The path of a request: authentication (names, origin, token), authorization (scope, rate),
+ * the route with its parameters and body, idempotency, the handler, the answer. Each step either
+ * lets the request continue or has written a problem.
  */
 #include "base/auto.h"
 #include "base/json/json.h"
@@ -15,7 +15,7 @@
 #include <string.h>
 #include <strings.h>
 
-/** Idempotency records are pruned with each so-manieth new one: four go for one that comes. */
+/** Every PRUNE_EACH-th new idempotency record prunes old ones: four go for one that comes. */
 #define PRUNE_EACH (IDEMPOTENCY_PRUNED / 4)
 
 static bool check_site(struct call *call)
@@ -47,7 +47,8 @@ static bool find_route(struct call *call)
     return false;
 }
 
-/* ---- Who ------------------------------------------------------------------------------------ */
+/* ---- Callers -----------------------------------------------------------------------------------
+ */
 
 static bool refuse_rate(struct call *call, int64_t wait_s)
 {
@@ -81,7 +82,7 @@ static bool check_token(struct call *call, const char *header)
            refuse_token(call, "the token is unknown, expired or revoked");
 }
 
-/** Say once that there is a proxy: whoever set it up may believe that nobody needs a token. */
+/** Report once that there is a proxy: its operator may believe that no token is needed. */
 static void tell_of_proxy(struct call *call, const char *header)
 {
     struct server *server = call->server;
@@ -302,8 +303,8 @@ static void finish(struct call *call, const struct idempotency_slot *slot)
 }
 
 /**
- * Who a recorded answer is for. A token that was made anew under an old name, for other agents, is
- * somebody else.
+ * The caller that a recorded answer is for. A new token with an old name, for other agents, is
+ * another caller.
  */
 static void name_caller(const struct token_grant *grant, struct buf *ret_name)
 {
@@ -440,7 +441,7 @@ static void count(const struct call *call, int64_t duration_ns)
     metrics_add(metrics, "rondo_http_request_duration_seconds", NULL, (double)duration_ns / 1e9);
 }
 
-/** One line for each request that changed something: who, what, and what came of it. */
+/** One line for each request that changed something: caller, request and result. */
 static void audit(const struct call *call)
 {
     const struct server_options *options = &call->server->options;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * From a method and a path to a row of the table of routes. The table says all that is true of a
- * route but what it does: who may use it, which parameters it takes, whether it has a body. A test
- * holds it against openapi/ in both directions. Pure; any thread.
+ * From a method and a path to a row of the table of routes. The table says everything about a
+ * route except what it does: its scope, which parameters it takes, whether it has a body. A test
+ * compares it with openapi/ in both directions. Pure; any thread.
  */
 #pragma once
 

@@ -35,7 +35,7 @@ struct server {
     struct rate *failures; /* of tokens that are wrong, by address */
     struct idempotency idempotency;
     char machine[256];           /* its host name, or "" */
-    char user[40];               /* whom local processes belong to */
+    char user[40];               /* the user of local processes */
     pthread_mutex_t policy_lock; /* one change of policies at a time */
     _Atomic bool is_draining;
     _Atomic bool has_proxy;     /* requests that came through one were seen */

@@ -28,7 +28,7 @@
 #include <unistd.h>
 
 #define PIPE_COLUMNS 100
-/** Column at which details begin; on a narrow terminal they stand below their names. */
+/** Column at which details begin; on a narrow terminal they go below their names. */
 #define DETAIL_COLUMN 21
 #define NARROW        60
 

@@ -14,7 +14,7 @@ int cmd_help(const struct invocation *invocation)
     struct invocation asked = {0};
     if (parsed.argc > 0) {
         command_resolve(parsed.argc, parsed.argv, &asked);
-        /* Words that were not taken stand behind the command's own. */
+        /* Words that were not taken follow the command's own. */
         const char *unknown = asked.command == NULL ? parsed.argv[0]
                               : asked.argc > 1      ? asked.argv[1]
                                                     : NULL;

@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/** Append with a comma before it, when something stands there. */
+/** Append with a comma before it, unless it is the first. */
 static void add_part(struct buf *out, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 

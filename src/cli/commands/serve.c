@@ -203,8 +203,8 @@ static void log_line(void *context, const char *line)
 }
 
 /**
- * The same for a request that changed something; from the threads that answer requests, so nobody
- * waits here for a reader of stderr who does not read.
+ * The same for a request that changed something; from the threads that answer requests, so a
+ * reader of stderr that does not read must not block it.
  */
 static void audit_line(void *context, const char *line)
 {
@@ -326,7 +326,7 @@ static const char *why_tokens(const struct serve_values *values)
     if (values->hosts != NULL) {
         return "--host: what comes under a name of outside was passed on by a proxy";
     }
-    /* We speak no TLS, so there is somebody who does. */
+    /* We speak no TLS, so a proxy must do it. */
     bool is_secure = values->url != NULL && strncasecmp(values->url, "https:", 6) == 0;
     return is_secure ? "--url with https: there is a proxy" : NULL;
 }
@@ -376,7 +376,7 @@ static int start_parts(struct serving *serving, struct rondo_error *err)
     return r < 0 ? r : start_server(serving, err);
 }
 
-/** Top down: readers are told first, then runs are given up, then what is left is sent. */
+/** Top down: readers are told first, then runs are parked, then what is left is sent. */
 static void stop_parts(struct serving *serving)
 {
     if (serving->server != NULL) {
@@ -419,7 +419,7 @@ static void tell_of_others(const char *address)
     log_line(NULL, buf_string(&line));
 }
 
-/** Who needs a token. */
+/** Clients that need a token. */
 static void tell_of_tokens(const struct serving *serving, bool is_reachable)
 {
     const char *why = why_tokens(serving->values);

@@ -29,7 +29,7 @@ int session_open(const struct session_options *options, struct session *ret_sess
                  struct rondo_error *err);
 void session_close(struct session *session);
 
-/** Append the shell command that goes on with a run: "rondo VERB ID" plus --store where it is
+/** Append the shell command that continues a run: "rondo VERB ID" plus --store where it is
  * needed. */
 void session_hint(const struct session *session, const char *verb, const char *run_id,
                   struct buf *ret_buf);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* rondo token: who may call the API of `rondo serve`. */
+/* rondo token: access to the API of `rondo serve`. */
 #include "server/auth/token.h"
 #include "base/clock.h"
 #include "base/error.h"

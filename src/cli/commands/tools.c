@@ -115,7 +115,7 @@ int tools_check_values(const struct command *command, const struct tools_values 
 
 /* --- rondo.yaml --- */
 
-/** A person is here who can be asked whether the file may start servers. */
+/** A person is at the terminal and can confirm that the file may start servers. */
 static int open_shared(struct tools_source *source, struct rondo_error *err)
 {
     auto_free char *folder = session_config_folder();

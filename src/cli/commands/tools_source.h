@@ -49,7 +49,7 @@ struct tools_source;
 
 /**
  * Open what the options name; without any, all servers of rondo.yaml.
- * @param command the server's command line behind `--`, NULL-terminated; or NULL
+ * @param command the server's command line after `--`, NULL-terminated; or NULL
  * @param ret_source tools_source_close()
  */
 int tools_source_open(const struct tools_values *values, char **command,
@@ -59,14 +59,14 @@ void tools_source_close(struct tools_source *source);
 
 struct toolbox *tools_source_toolbox(struct tools_source *source);
 
-/** Words behind `--`, -1 when there is no `--`. Asked before parsing, which moves words. */
+/** Words after `--`, -1 when there is no `--`. Asked before parsing, which moves words. */
 int tools_words_behind(const struct invocation *invocation);
 
 /**
- * Take the words behind `--` away from those that a command has parsed.
- * @param behind as tools_words_behind said
+ * Take the words after `--` away from those that a command has parsed.
+ * @param after as tools_words_behind said
  * @param argc   in and out: words of `argv`
- * @return the words behind, NULL-terminated; NULL when there is no `--`
+ * @return the words after, NULL-terminated; NULL when there is no `--`
  */
 char **tools_split_command(int behind, int *argc, char **argv);
 

@@ -132,7 +132,7 @@ static void write_failure(const struct checked *checked, struct json_writer *wri
     json_end_object(writer);
 }
 
-/** @param is_one the only file: its normal form stands alone */
+/** @param is_one the only file: its normal form is printed alone */
 static void write_json(const struct checked *checked, bool is_one, struct buf *out)
 {
     struct json_writer writer = json_writer(out);

@@ -16,7 +16,7 @@
 #define HELP_COLUMNS 96
 /** Column at which help texts of options begin. */
 #define HELP_INDENT 30
-/** Where the terminal is narrower than this, texts stand below their options. */
+/** Where the terminal is narrower than this, texts go below their options. */
 #define HELP_NARROW        64
 #define HELP_INDENT_NARROW 6
 

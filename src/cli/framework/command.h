@@ -12,12 +12,12 @@
 /** One invocation of a command. */
 struct invocation {
     const struct command *command;
-    int argc; /**< words behind the command's name */
+    int argc; /**< words after the command's name */
     char **argv;
 };
 
 struct command {
-    const char *name;        /**< the words behind `rondo`: "loop", "policy check" */
+    const char *name;        /**< the words after `rondo`: "loop", "policy check" */
     const char *synopsis;    /**< what follows the name: "[OPTION...] RUN" */
     const char *help;        /**< one line */
     const char *description; /**< paragraphs, separated by an empty line; for --help and man */
@@ -50,7 +50,7 @@ const char *command_word(const struct command *command);
 const struct command *command_next(const struct command *command);
 
 /**
- * Find what is to be run: as many words as name commands are taken.
+ * Find the command to run: as many words as name commands are taken.
  * @param argv at least one word
  * @param ret_invocation its command is NULL when the first word is none
  */
@@ -68,8 +68,8 @@ struct parsed {
 };
 
 /**
- * Parse a command's words, answer --help, and hold the number of words against a range. What
- * is wrong is reported on stderr.
+ * Parse a command's words, answer --help, and check the number of words against a range.
+ * Errors are reported on stderr.
  */
 struct parsed command_parse(const struct invocation *invocation, struct option_set *set,
                             int words_min, int words_max);

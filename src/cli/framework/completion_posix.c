@@ -10,7 +10,7 @@
 
 /** How a shell says things. */
 struct dialect {
-    const char *head; /**< up to where `command` is to be found in the word $w */
+    const char *head; /**< up to where `command` is in the word $w */
     const char *middle;
     const char *tail;
     const char *word;                            /**< the word that is being completed */

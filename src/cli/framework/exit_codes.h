@@ -24,7 +24,7 @@ struct exit_code_row {
     const char *meaning; /**< for people */
 };
 
-/** Row `index` of the table, sorted by code. @return false behind the last one */
+/** Row `index` of the table, sorted by code. @return false past the last one */
 bool exit_code_row(size_t index, struct exit_code_row *ret_row);
 
 /** Exit code for an error: a negative enum rondo_code. */

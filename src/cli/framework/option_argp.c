@@ -37,7 +37,7 @@ static error_t on_key(int key, char *argument, struct argp_state *state)
 {
     struct parsing *parsing = state->input;
     if (key == ARGP_KEY_INIT) {
-        state->err_stream = NULL; /* getopt prints its own line; the hint behind it is ours. */
+        state->err_stream = NULL; /* getopt prints its own line; the hint after it is ours. */
         return 0;
     }
     if (key == KEY_HELP || key == 'h') {

@@ -17,7 +17,7 @@ int report_failure(int exit_code, const char *format, ...) __attribute__((format
 /** "rondo: warning: TEXT". */
 void report_warning(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/** Fill an error: somebody else executes a run; who, and what to do. @return RONDO_ERR_BUSY */
+/** Fill an error: another process executes a run; which, and what to do. @return RONDO_ERR_BUSY */
 int report_held(const struct session *session, const struct store_run *holder,
                 struct rondo_error *err);
 

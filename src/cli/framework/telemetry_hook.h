@@ -13,5 +13,5 @@
  */
 struct telemetry *telemetry_hook_start(struct session *session, const char *run_id, uint64_t after);
 
-/** Send what is left and end. After the run was given up, before the session closes. */
+/** Send what is left and end. After the run was parked, before the session closes. */
 void telemetry_hook_stop(struct telemetry *telemetry);

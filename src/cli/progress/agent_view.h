@@ -68,7 +68,7 @@ void agent_view_fini(struct agent_view *agent);
 /** A piece of the words that are streaming in. Any thread; cheap. */
 void agent_view_text(struct agent_view *agent, const char *text, size_t len);
 
-/** Append the lines above everything: who runs, and its limits. */
+/** Append the lines above everything: the agent, and its limits. */
 void agent_view_header(const struct loop_spec *spec, const struct style *style,
                        struct buf *ret_buf);
 

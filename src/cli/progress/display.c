@@ -109,7 +109,7 @@ void display_store_failing(struct display *display, bool is_failing)
     }
 }
 
-/** Take the live area away when somebody wants that. @return whether nothing is to be drawn */
+/** Remove the live area when requested. @return whether nothing must be drawn */
 static bool is_paused(struct display *display)
 {
     pthread_mutex_lock(&display->lock);
@@ -284,7 +284,7 @@ static bool read_once(struct display *display, struct journal_reader *reader, bo
     } else if (r == 0) {
         show_output(display, display->shown_iteration);
     } else if (r < 0) {
-        cancel_wait(&display->stop, RETRY_NS); /* Who writes to the store will report it. */
+        cancel_wait(&display->stop, RETRY_NS); /* Writers to the store will report it. */
     }
     return r == 1;
 }

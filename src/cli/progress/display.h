@@ -22,7 +22,7 @@ struct display_options {
     uint64_t after;                /**< last event that is not to be shown */
     const struct run_state *state; /**< as of `after`; NULL = the run begins */
     const struct loop_spec *spec;  /**< must outlive the display */
-    const char *header;            /**< whole lines that stand above everything */
+    const char *header;            /**< whole lines above everything */
     bool wants_json;               /**< events to stdout */
     bool wants_progress;           /**< people's form to stderr */
     bool no_colour;
@@ -38,7 +38,7 @@ void display_iteration(struct display *display, uint64_t iteration);
 void display_output(void *display, const char *bytes, size_t len);
 
 /**
- * Leave the terminal to somebody who asks a question, and take it back. Returns when the live area
+ * Leave the terminal to a question, and take it back. Returns when the live area
  * is gone. Any thread, but one at a time. NULL is allowed.
  */
 void display_pause(struct display *display);

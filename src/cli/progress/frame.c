@@ -160,7 +160,7 @@ static void add_usage(const struct view *view, const struct frame_info *info, st
     end_line(info, &line, ret_buf);
 }
 
-/** What is going on at this moment, with the spinner that shows that we live. */
+/** The current activity, with the spinner that shows that we are alive. */
 static void add_activity(const struct view *view, const struct frame_info *info,
                          struct buf *ret_buf)
 {

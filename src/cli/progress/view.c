@@ -17,7 +17,7 @@ void view_init(struct view *view, const struct loop_spec *spec)
         .limit_cost_micro = spec->max_cost_micro,
         .condition_count = (uint32_t)spec->condition_count,
     };
-    /* The largest limit that can be asked for is none to speak of. */
+    /* The maximum counts as no limit. */
     view->state.limit =
         spec->max_iterations < LIMIT_MAX_ITERATIONS ? (uint64_t)spec->max_iterations : 0;
     for (uint32_t i = 0; i < view->condition_count; i++) {

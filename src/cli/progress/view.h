@@ -66,7 +66,7 @@ struct frame_info {
     bool is_stopping;
     bool is_store_failing;
     const char *lines;    /**< above the activity, each with a line end; NULL = none */
-    const char *activity; /**< what is going on; NULL = a worker runs */
+    const char *activity; /**< the current activity; NULL = a worker runs */
 };
 
 /** Lines of a frame besides those of `lines`. */

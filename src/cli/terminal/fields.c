@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-/** On a narrower terminal values stand below their labels. */
+/** On a narrower terminal values go below their labels. */
 #define NARROW 40
 
 void fields_add(struct fields *fields, const char *label, const char *value)

@@ -139,7 +139,7 @@ static bool is_pasted(struct line_input *input, struct cancel *cancel)
     return input->waiting.len > 0 || take_bytes(input, cancel, PASTE_MS) == CAME;
 }
 
-/** A line that ends in a backslash goes on; the backslash goes. */
+/** A line that ends in a backslash continues; the backslash is removed. */
 static bool is_continued(const struct line_input *input, struct buf *words)
 {
     bool is_continued = input->is_terminal && words->len > 0 && words->data[words->len - 1] == '\\';

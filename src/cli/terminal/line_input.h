@@ -51,8 +51,8 @@ void line_input_fini(struct line_input *input);
 bool line_input_can_ask(const struct line_input *input);
 
 /**
- * Read what a person says next. What is pasted at once belongs together, and a line that ends in a
- * backslash goes on; elsewhere than on a terminal each line stands alone. Lines without words are
+ * Read what a person says next. What is pasted at once belongs together, and a line that ends in
+ * a backslash continues; without a terminal each line is separate. Lines without words are
  * skipped.
  * @param prompt shown on a terminal only
  * @param cancel may be NULL
@@ -68,13 +68,13 @@ enum line_result line_input_read(struct line_input *input, const char *prompt,
 enum line_result line_input_field(struct line_input *input, const char *prompt,
                                   struct cancel *cancel, struct buf *ret_words);
 
-/** What is to be allowed. Texts are borrowed and may hold anything. */
+/** The call to allow. Texts are borrowed and may hold anything. */
 struct line_question {
     const char *tool;
     const char *arguments; /**< JSON */
     const char *why;       /**< in words, or NULL */
     unsigned generation;   /**< "always" counts for the tool as it is now */
-    bool is_once;          /**< no answer for the rest of the run: each call is to be looked at */
+    bool is_once;          /**< no answer for the rest of the run: each call must be confirmed */
 };
 
 /**

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * From md4c's callbacks to lines. Words of a block are gathered; when the block ends they are
- * broken into lines, each behind the prefix of the quotes and list items that it stands in.
+ * broken into lines, each after the prefix of the quotes and list items around it.
  *
  * The source is cleaned before it is parsed, so that only entities can still bring control
  * characters in; they are checked one by one. md4c takes quadratic time for some inputs: therefore

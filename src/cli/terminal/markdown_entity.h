@@ -7,7 +7,7 @@
 #include <stddef.h>
 
 /**
- * Append the character that an entity stands for; U+FFFD for one that is none or controls
+ * Append the character of an entity; U+FFFD for one that is none or controls
  * terminals; the entity itself when its name is not among those that people write.
  * @param entity with its ampersand and semicolon; need not be a string
  */

@@ -11,7 +11,7 @@
 
 enum markdown_align { MARKDOWN_LEFT = 0, MARKDOWN_CENTRE, MARKDOWN_RIGHT };
 
-/** Zeroed = empty. The cells stand row by row; the first row is the head. */
+/** Zeroed = empty. The cells are stored row by row; the first row is the head. */
 struct markdown_table {
     size_t column_count;
     size_t cell_count;

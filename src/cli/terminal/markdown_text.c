@@ -94,7 +94,7 @@ void markdown_text_break(struct markdown_text *text)
     add(text, "\n", 1, 0);
 }
 
-/** Where a line may end: a space, or behind a character of two columns (Chinese, Japanese). */
+/** Where a line may end: a space, or after a character of two columns (Chinese, Japanese). */
 static void note_chance(const char *at, size_t place, size_t piece, size_t width,
                         struct markdown_line *line)
 {

@@ -65,7 +65,7 @@ static void remember(struct terminal *terminal, const struct buf *permanent)
     *recent = kept;
 }
 
-/** Append lines, each erased behind its end: nothing of a longer former line stays. */
+/** Append lines, each erased after its end: nothing of a longer former line stays. */
 static void add_lines(const struct buf *lines, struct buf *out)
 {
     for (size_t at = 0; at < lines->len;) {

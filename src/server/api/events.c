@@ -37,7 +37,7 @@ static bool answer_head(struct call *call)
     return true;
 }
 
-/** The id after which a stream goes on. @return false: a problem */
+/** The id after which a stream continues. @return false: a problem */
 static bool read_after(struct call *call, int64_t by_default, int64_t *ret_after)
 {
     const char *last = http_exchange_header(call->exchange, "Last-Event-ID");
@@ -73,7 +73,7 @@ static bool is_in(char *const *list, const char *word)
     return list == NULL;
 }
 
-/** Types and agents of the query, held against the grant. @return false: a problem */
+/** Types and agents of the query, checked against the grant. @return false: a problem */
 static bool read_selection(struct call *call, struct selection *ret_selection)
 {
     const char *types = call_query(call, "types");

@@ -41,7 +41,7 @@ struct idempotency_request {
     const char *path;
     const char *body;
     size_t len;
-    const char *run_id; /**< that a run is to have which the request makes; or NULL */
+    const char *run_id; /**< for the run that the request makes; or NULL */
 };
 
 enum idempotency_outcome {
@@ -49,8 +49,8 @@ enum idempotency_outcome {
     IDEMPOTENCY_REPLAY,    /**< it was done: here is the answer */
     IDEMPOTENCY_MISMATCH,  /**< the key belongs to another request */
     IDEMPOTENCY_UNDER_WAY, /**< somebody is doing it */
-    IDEMPOTENCY_LOST, /**< whoever was doing it has died, or could not record the answer; it may
-                           have been done */
+    IDEMPOTENCY_LOST,      /**< the process doing it died, or could not record the
+                                answer; it may have been done */
 };
 
 struct idempotency_answer {

@@ -10,7 +10,7 @@
 /**
  * Read the members of an object; null is no limit, what is absent stays.
  * @param object   NULL = nothing changes
- * @param ret_is_any whether anything is to change
+ * @param ret_is_any whether anything changes
  * @return false: the answer is a problem
  */
 bool limits_body_read(struct call *call, struct json_object *object, const char *path,

@@ -207,7 +207,7 @@ void handle_check_policies(struct call *call)
 
 /* ---- Changing ------------------------------------------------------------------------------- */
 
-/** The digest that is to be replaced: If-Match or if_sha256. @return false: a problem */
+/** The digest of the policies to replace: If-Match or if_sha256. @return false: a problem */
 static bool read_condition(struct call *call, char *ret_digest, size_t size, bool *ret_has)
 {
     const char *header = http_exchange_header(call->exchange, "If-Match");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Problem details (RFC 9457): what is said when a request is not answered as it was wished. One
+ * Problem details (RFC 9457): the answer to a request that fails. One
  * table of codes gives status, title and the reference. Pure; any thread.
  */
 #pragma once
@@ -37,7 +37,7 @@ enum problem_code {
 
 #define PROBLEM_CONTENT_TYPE "application/problem+json"
 
-/** For those who have shown no token yet: the reason has the path of the store in it. */
+/** For callers without a token: the reason has the path of the store in it. */
 #define PROBLEM_STORE_FAILED_DETAIL "the store fails; the messages of the server say why"
 
 /** "not_found", ... Static, as the next ones. */

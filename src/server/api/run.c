@@ -247,7 +247,7 @@ static bool take_data(const struct store_event *event, void *context)
     return false;
 }
 
-/** What tells an agent's plan: the event that changed it last, or a checkpoint behind that. */
+/** The source of an agent's plan: the event that changed it last, or a later checkpoint. */
 struct plan_source {
     char *data;
     bool is_checkpoint;

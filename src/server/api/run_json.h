@@ -12,7 +12,7 @@ struct orchestrator;
 void run_json_write(const struct store_run *run, struct orchestrator *orchestrator,
                     struct buf *ret_json);
 
-/** The same for those who know how it stands. */
+/** The same for a known status. */
 void run_json_write_display_status(const struct store_run *run, const char *status,
                                    struct buf *ret_json);
 
@@ -20,7 +20,7 @@ void run_json_write_display_status(const struct store_run *run, const char *stat
 void run_json_members(const struct store_run *run, const char *kind,
                       struct orchestrator *orchestrator, struct json_writer *writer);
 
-/** How a run stands: run_display_status, or "queued". Static. */
+/** Display status of a run: run_display_status, or "queued". Static. */
 const char *run_json_status(const struct store_run *run, struct orchestrator *orchestrator);
 
 /** Append the object of counts by status, with paused and total. */

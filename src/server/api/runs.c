@@ -35,7 +35,8 @@ struct run_page {
     size_t room;
     struct buf damaged; /* JSON array of runs that cannot be read */
     struct json_writer damaged_writer;
-    int64_t damaged_rows[MAX_DAMAGED]; /* reading goes on at the last good one: they come again */
+    int64_t
+        damaged_rows[MAX_DAMAGED]; /* reading continues after the last good one: they come again */
     size_t damaged_count;
     bool is_hopeless; /* there are more */
     size_t passed;    /* rows of the last call of the store */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * How the server is, who calls it, what it is: health, metrics, the description, the dashboard.
+ * The server itself: health, metrics, the caller, the description, the dashboard.
  *
  * all opens: the store, which no sandbox shows and no tool writes.
  */

@@ -106,7 +106,7 @@ static void start(struct call *call, struct loop_spec *spec)
     }
 }
 
-/** Hold a request against what the scope is worth. @return false: a problem */
+/** Check a request against the caller's scope. @return false: a problem */
 static bool may_start(struct call *call, const struct loop_spec *spec)
 {
     struct rondo_error err = {0};

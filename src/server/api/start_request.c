@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * From a start request to a spec. What a message is about stands in front of it as a path
+ * From a start request to a spec. A message begins with the path of what it is about
  * ("conditions[0].name: ..."), so that a caller can point at it.
  */
 #include "server/api/start_request.h"
@@ -175,7 +175,7 @@ static int apply_common(const struct building *building, struct loop_spec *spec,
     return add_conditions(building, spec, err);
 }
 
-/** The request was checked before; what is left is about what the run is to be as a whole. */
+/** The request was checked before; what is left concerns the run as a whole. */
 static int check_spec(const struct loop_spec *spec, struct rondo_error *err)
 {
     int r = loop_spec_check(spec, err);

@@ -81,7 +81,7 @@ void handle_pause_run(struct call *call)
     answer_control(call, run.id, r, &err);
 }
 
-/** Hold a run against what the scope is worth before it is executed again. @return false: a problem
+/** Check a run against the caller's scope before it is executed again. @return false: a problem
  */
 static bool may_execute_again(struct call *call, const char *run_id)
 {
@@ -120,8 +120,8 @@ static void execute(struct call *call, const char *run_id, const struct loop_lim
 }
 
 /**
- * Tell who executes a run to go on, also where its row does not say that it is paused: a pause may
- * have been asked for just before.
+ * Tell the owner of a run to continue, even if its row is not paused: a pause may have
+ * been requested just before.
  */
 static void continue_executed(struct call *call, const char *run_id)
 {

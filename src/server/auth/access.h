@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Who may call: which names the server answers to, which pages may send requests with a browser,
+ * Access control: which names the server answers to, which pages may send requests with a browser,
  * and what a caller may do. Pure; any thread.
  */
 #pragma once
@@ -16,7 +16,7 @@ struct access_names {
     const char *machine;       /**< the host name of this machine; or NULL */
 };
 
-/** Whether a text is a name that can stand in `hosts`: no port, no scheme, no blanks. */
+/** Whether a text is a valid name for `hosts`: no port, no scheme, no blanks. */
 bool access_is_host_name(const char *text);
 
 /**
@@ -30,9 +30,9 @@ bool access_is_our_host(const struct access_names *names, const char *host);
 bool access_is_same_origin(const char *origin, const char *host);
 
 /**
- * Hold a request against what browsers do for pages of other sites.
+ * Check a request for what browsers send for pages of other sites.
  * @param is_api  below /v1
- * @return whether it may go on; else `ret_code` and `ret_detail` (static)
+ * @return whether it may continue; else `ret_code` and `ret_detail` (static)
  */
 bool access_check_site(const struct access_names *names, const struct http_exchange *exchange,
                        bool is_api, enum problem_code *ret_code, const char **ret_detail);
@@ -44,8 +44,8 @@ const char *access_proxy_header(const struct http_exchange *exchange);
  * Whether a request comes straight from a program of this machine, as far as it says itself: under
  * a name of the loopback, not one of outside; not through a proxy, nor over HTTP/1.0, as proxies
  * speak that say nothing of themselves; and not from our own HTTP client, whose requests are made
- * for agents and for receivers of warnings. Who passes on what others want must show a token of
- * theirs.
+ * for agents and for receivers of warnings. A program that passes on the requests of others must
+ * show their token.
  */
 bool access_is_direct(const struct http_exchange *exchange);
 

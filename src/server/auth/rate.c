@@ -14,7 +14,7 @@
 #define WAYS 8
 
 struct rate_bucket {
-    unsigned char key[16]; /* of the name's digest: nobody can choose whom to push out */
+    unsigned char key[16]; /* of the name's digest: callers cannot choose an entry to evict */
     bool is_used;
     int64_t left; /* nanotokens */
     int64_t updated_ns;

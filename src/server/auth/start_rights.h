@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What a caller may start who does not administer. The scope operate is worth no more than the
- * sandbox: whoever could start programs without one, or let the server read any file, could read
- * the store and make tokens. So what opens the sandbox or names files needs the scope administer;
- * without it a command runs in a sandbox, in the server's workspace, and roles are those that lie
- * in `roles` beside the store, where no sandbox reaches. Pure but for looking at paths.
+ * What a caller without the scope administer may start. The scope operate gives no more than the
+ * sandbox: a caller that could start programs without one, or let the server read any file, could
+ * read the store and make tokens. So what opens the sandbox or names files needs the scope
+ * administer; without it a command runs in a sandbox, in the server's workspace, and roles are
+ * those that lie in `roles` beside the store, where no sandbox reaches. Pure but for looking at
+ * paths.
  */
 #pragma once
 
@@ -20,7 +21,7 @@ struct start_rights {
 };
 
 /**
- * Hold the body of a start request against it, before anything that it names is read. A path to a
+ * Check the body of a start request against it, before anything that it names is read. A path to a
  * role is replaced by the real one.
  * @return 0, or RONDO_ERR_INVALID with the member that is refused and why
  */

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Two documents for each token: "token" by the digest of its text, so that looking it up compares
- * nothing secret byte by byte, and "token-name" by its name, so that a name is taken once. When it
- * was used last stands in a third one, which may be lost.
+ * nothing secret byte by byte, and "token-name" by its name, so that a name is taken once. Its last
+ * use is in a third one, which may be lost.
  */
 #include "server/auth/token.h"
 

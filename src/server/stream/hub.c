@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * The hub's thread. It reads what is committed, a batch at a time, puts it into the ring and wakes
- * whom it concerns; then it waits a little, so that many small commits cost one write a stream.
+ * the streams concerned; then it waits a little, so that many small commits cost one write a
+ * stream.
  */
 #include "server/stream/hub.h"
 

@@ -2,7 +2,7 @@
 /*
  * Fan-out of committed events to server-sent streams. One thread reads the journal of all runs and
  * keeps the newest events, already written as frames, in a bounded ring; each stream has its own
- * place and takes from the ring, or from the store when it is further behind. So a slow reader
+ * place and takes from the ring, or from the store when it lags further. So a slow reader
  * costs nothing but its socket, and one that comes back misses nothing.
  *
  * Streams give each event exactly once and in order. Heartbeats are comments. Any thread.

@@ -145,7 +145,7 @@ struct hub_stream {
 
     uint64_t after;   /**< id of the last event taken or passed over */
     bool is_live;     /**< takes from the ring */
-    bool has_pending; /**< live: there is something at `cursor` or behind it */
+    bool has_pending; /**< live: there is something at `cursor` or after it */
     uint64_t cursor;  /**< number in the ring, or of the table's items */
     bool needs_reset;
     uint64_t counts_version; /**< that were sent */
@@ -180,7 +180,7 @@ void hub_run_unref(struct hub_run *run);
 /** Put an event at the head; takes the run's reference and the text's. */
 void hub_ring_push(struct hub *hub, const struct hub_entry *entry);
 const struct hub_entry *hub_ring_at(const struct hub_ring *ring, uint64_t number);
-/** Number of the first event behind a position. */
+/** Number of the first event after a position. */
 uint64_t hub_ring_find(const struct hub_ring *ring, uint64_t position);
 void hub_ring_fini(struct hub *hub);
 

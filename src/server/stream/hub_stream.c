@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Streams. A stream of events begins with the store: it notes how far the ring is, reads the store
- * until there is no more, and from then on takes what the ring has behind the noted position.
- * Whatever was committed before the note was in the store when it was read; whatever came later is
- * in the ring; what is in both is told by its id. When the ring has forgotten what a stream needs,
+ * until there is no more, and from then on takes what the ring has after the noted position.
+ * What was committed before the note was in the store when it was read; what came later is in the
+ * ring; what is in both is recognised by its id. When the ring has forgotten what a stream needs,
  * it goes back to the store.
  */
 #include "base/clock.h"
@@ -134,7 +134,7 @@ static int read_batch(struct hub_stream *stream)
     return !backfill.was_ended && backfill.count < HUB_BACKFILL_EVENTS;
 }
 
-/** Continue with what the ring has behind a position. Under the lock. */
+/** Continue with what the ring has after a position. Under the lock. */
 static void go_live(struct hub_stream *stream, uint64_t position)
 {
     const struct hub_ring *ring = &stream->hub->ring;
@@ -218,7 +218,7 @@ static void greet(struct hub_stream *stream)
     stream->head_len = (size_t)len;
 }
 
-/** Whether who asked for the stream may still see it. A silent one is asked with its heartbeat. */
+/** Whether the stream's caller may still see it. A silent stream is checked with its heartbeat. */
 static bool is_allowed(struct hub_stream *stream)
 {
     int64_t now_ns = clock_monotonic(clock_system());
@@ -350,7 +350,7 @@ static void free_stream(struct hub_stream *stream)
     free(stream);
 }
 
-/** Under the lock. @return whether it is to be freed, without the lock */
+/** Under the lock. @return whether it must be freed, without the lock */
 static bool unref_stream(struct hub_stream *stream)
 {
     if (--stream->references > 0) {
@@ -415,7 +415,7 @@ static void set_place(struct hub_stream *stream, const struct hub_filter *filter
     } else if (stream->run != NULL) {
         stream->after = filter->after < 0 ? last : stream->after;
     } else if (filter->after < 0 || stream->after > last) {
-        stream->after = hub->position; /* of another store, or restored: go on with what comes */
+        stream->after = hub->position; /* of another store, or restored: continue with what comes */
         go_live(stream, hub->position);
     }
 }

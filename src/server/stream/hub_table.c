@@ -2,7 +2,7 @@
 /*
  * Streams of the table of runs. Rows of runs that changed are read and written once, a few times a
  * second, whatever the number of streams; a list of the newest ones serves all streams. A stream
- * that falls behind its end is told to load the table again.
+ * that lags past its end is told to reload the table.
  */
 #include "base/clock.h"
 #include "base/memory.h"

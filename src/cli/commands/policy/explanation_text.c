@@ -60,7 +60,7 @@ static void add_term(const struct explain_term *term, struct buf *out)
     const char *separator = term->truth == EXPLAIN_ERROR ? "; " : ": ";
     for (size_t i = 0; i < term->value_count; i++) {
         if (term->values[i].value == NULL) {
-            continue; /* What it lacks stands in the problem. */
+            continue; /* What it lacks is in the problem. */
         }
         buf_append_string(out, separator);
         add_line(term->values[i].text, out);

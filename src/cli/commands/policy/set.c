@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * rondo policy set: put policies in force. They are checked first, then recorded, then the file is
- * replaced: whoever notices the new file finds in the history who it comes from.
+ * replaced: a process that notices the new file finds its author in the history.
  */
 #include "base/auto.h"
 #include "base/error.h"
@@ -118,7 +118,7 @@ static struct policy_change change_of(const struct policy_edit *change)
     };
 }
 
-/** Check the new text as it would stand there. @return 0 or an exit code */
+/** Check the new text as if it were there. @return 0 or an exit code */
 static int check(struct policy_edit *change, const char *name)
 {
     struct rondo_error err = {0};
@@ -249,7 +249,7 @@ static int run(struct policy_edit *change, const char *name)
     if (exit_code != EXIT_OK) {
         return exit_code;
     }
-    /* Only now: a text that is refused leaves no new store behind. */
+    /* Only now: a text that is refused creates no store. */
     struct session_options options = {.store = values->store, .access = STORE_CREATING};
     if (session_open(&options, &change->session, &err) < 0) {
         return report_error_as(&err, values->wants_json != 0);

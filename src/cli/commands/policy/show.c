@@ -96,7 +96,7 @@ static size_t find_last(const struct buf *text, const struct buf *line)
 }
 
 /**
- * Cut the text of a policy file out of one that also has its entities and links, each behind a
+ * Cut the text of a policy file out of one that also has its entities and links, each after a
  * comment with the name of its file: it is the policy file that `rondo policy set` replaces.
  */
 static void cut_out_policies(const char *source, struct buf *text)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* rondo policy test: hold policies against cases of what they should say. */
+/* rondo policy test: test policies against expected decisions. */
 #include "base/auto.h"
 #include "base/clock.h"
 #include "base/error.h"

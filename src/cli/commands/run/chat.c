@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Each line of a person is one iteration. While the agent works, its tools and the end of its words
- * are shown as in any run; the answer goes to stdout. Ctrl-C during an answer ends the answer, at
- * the prompt the conversation; whatever was committed stays, and a resume goes on with it.
+ * Each line that the user enters is one iteration. While the agent works, its tools and the end of
+ * its text are shown as in any run; the answer goes to stdout. Ctrl-C during an answer ends the
+ * answer, at the prompt the conversation; what was committed stays, and a resume continues it.
  */
 #include "cli/commands/run/chat.h"
 

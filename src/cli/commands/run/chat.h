@@ -5,7 +5,7 @@
 #include "cli/commands/run/run_body.h"
 
 /**
- * Talk until the input ends. Then the run is parked, so that `rondo resume` goes on with it.
+ * Talk until the input ends. Then the run is parked, so that `rondo resume` continues it.
  * @param loop  freed
  * @param after events up to this one were there before
  * @param agent opened for it, mode AGENT_CHAT

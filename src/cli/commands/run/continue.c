@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* rondo continue: let a paused run go on. */
+/* rondo continue: continue a paused run. */
 #include "cli/commands/run/steering.h"
 #include "cli/framework/common_options.h"
 #include "cli/framework/exit_codes.h"

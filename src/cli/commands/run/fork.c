@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* rondo fork: begin a new run where a checkpoint of another stands. */
+/* rondo fork: start a new run from another run's checkpoint. */
 #include "agent/agent.h"
 #include "base/error.h"
 #include "base/json/json.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* rondo limit: change the limits of a run that goes on. */
+/* rondo limit: change the limits of a run that has not ended. */
 #include "cli/commands/run/steering.h"
 #include "cli/framework/common_options.h"
 #include "cli/framework/exit_codes.h"

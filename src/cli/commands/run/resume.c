@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* rondo resume: go on with a run that was cut off or has ended without success. */
+/* rondo resume: continue a run that was interrupted or ended without success. */
 #include "base/error.h"
 #include "cli/commands/run/chat.h"
 #include "cli/commands/run/run_execute.h"
@@ -75,7 +75,7 @@ static int execute(const struct resume_command *resuming, struct loop *loop,
     return exit_code;
 }
 
-/** The policies of the run wait to be confirmed: ask whoever is at the terminal. */
+/** The policies of the run wait to be confirmed: ask at the terminal. */
 static bool ask_policy(const struct resume_command *resuming, const char *run_id)
 {
     struct loop_spec spec;

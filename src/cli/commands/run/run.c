@@ -69,7 +69,7 @@ static int open_and_start(const struct role_values *values, const struct loop_sp
     return exit_code;
 }
 
-/** A new run begins a new recording; a resume goes on with the one there is. */
+/** A new run begins a new recording; a resume continues the existing one. */
 static int begin_record(const struct role_values *values, struct rondo_error *err)
 {
     if (values->record == NULL) {

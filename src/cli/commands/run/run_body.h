@@ -55,7 +55,7 @@ void run_body_close(struct run_body *run);
 int run_agent_attach(struct run_agent *agent, struct loop *loop, struct rondo_error *err);
 int run_agent_answer(struct run_agent *agent, struct display *display, const char *words,
                      struct cancel *interrupt, struct rondo_error *err);
-/** Whether an answer was cut off that is to be finished first. */
+/** Whether an interrupted answer must be finished first. */
 bool run_agent_is_cut_off(const struct run_agent *agent);
 /** A person took so long to say the next words. */
 void run_agent_note_wait(struct run_agent *agent, int64_t waited_ns);

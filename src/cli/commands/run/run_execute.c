@@ -144,7 +144,7 @@ int run_summary_print(struct session *session, const char *run_id, uint64_t stor
     return exit_code;
 }
 
-/** This process cannot go on; the run stays where it was last committed. */
+/** This process cannot continue; the run stays where it was last committed. */
 static int report_broken(struct session *session, const char *run_id, uint64_t storage_failures,
                          const struct run_values *values, struct rondo_error *err)
 {
@@ -155,7 +155,7 @@ static int report_broken(struct session *session, const char *run_id, uint64_t s
                                 : "the run cannot go on");
     int exit_code = report_error_as(err, values->wants_json != 0);
     if (err->code == RONDO_ERR_CORRUPT) {
-        return exit_code; /* Going on would meet the same. */
+        return exit_code; /* Continuing would meet the same. */
     }
     if (storage_failures > 0) {
         report_failure(exit_code,

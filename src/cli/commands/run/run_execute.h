@@ -10,7 +10,7 @@
 /** Check that the sandbox that a spec asks for works here; the message says what to do. */
 int run_check_sandbox(const struct loop_spec *spec, struct rondo_error *err);
 
-/** Show what is committed from now on, behind event `after`. display_finish() */
+/** Show what is committed from now on, after event `after`. display_finish() */
 struct display *run_display_start(struct session *session, struct loop *loop,
                                   const struct run_values *values, uint64_t after);
 

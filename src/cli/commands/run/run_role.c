@@ -92,7 +92,7 @@ static int use_role(struct role_values *values, struct role *role, struct role_f
     return r < 0 ? r : make_spec(values, role, findings, buf_string(&system), ret_spec, err);
 }
 
-/** A path on the command line is relative to where the user stands, not to the role. */
+/** A path on the command line is relative to the current folder, not to the role. */
 static void make_absolute(char **path, size_t prefix_len)
 {
     char folder[PATH_MAX];

@@ -25,7 +25,7 @@ struct role_values {
 void run_role_resolve(struct role_values *values);
 
 /**
- * Read the role, tell what is to be said about it, and make the spec of a run from it.
+ * Read the role, report its findings, and make the spec of a run from it.
  * @param ret_spec loop_spec_fini()
  * @return 0; RONDO_ERR_INVALID when there are errors, which were reported
  */

@@ -88,7 +88,7 @@ static void print_json(const char *run_id, int outcome)
     report_output(&out);
 }
 
-/** Who goes on with a run that nobody executes: a server that had it, or whoever resumes it. */
+/** What continues a run that no process executes: a server that had it, or a resume. */
 static void add_next(const struct session *session, const char *run_id, const char *verb,
                      struct buf *out)
 {

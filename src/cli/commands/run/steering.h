@@ -10,7 +10,7 @@
 /** Bytes of a name for the journal. */
 #define STEERING_BY_SIZE 160
 
-/** Who asks, for the journal: "ann@build7 812". */
+/** The requester, for the journal: "ann@build7 812". */
 void steering_describe_self(char *ret_text, size_t size);
 
 /** Limits as they are given: texts, because "none" is one, too. */
@@ -57,7 +57,7 @@ struct steering_command {
     const char *done;    /**< "is paused" */
     const char *posted;  /**< "will pause before its next iteration" */
     const char *nothing; /**< "was paused already" */
-    const char *verb;    /**< command that goes on with it when nobody executes it; or NULL */
+    const char *verb;    /**< command that continues it when no process executes it; or NULL */
 };
 
 /** Find the run, carry the command out and say what came of it. @return exit code */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* rondo stop: ask whoever executes a run to end it, or end it here when nobody does. */
+/* rondo stop: ask the owner of a run to end it, or end it here when it has none. */
 #include "base/clock.h"
 #include "cli/commands/run/steering.h"
 #include "cli/commands/session.h"
