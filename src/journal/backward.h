@@ -14,7 +14,7 @@ struct backward {
     uint64_t after;           /**< exclusive; 0 = down to the first event */
     const char *const *types; /**< NULL-terminated; NULL = all */
     uint64_t window;          /**< events that are read at a time */
-    uint64_t most;            /**< events that are looked at before giving up; 0 = all */
+    uint64_t most;            /**< events to look at before stopping; 0 = all */
 };
 
 /**

@@ -15,9 +15,9 @@
 
 /** Where in its cycle a run is. */
 enum run_phase {
-    PHASE_READY = 0,    /**< at a boundary: the next iteration, or the end, is to be decided */
+    PHASE_READY = 0,    /**< at a boundary: the next iteration, or the end, must be decided */
     PHASE_IN_BODY,      /**< an iteration's body was begun and has no result */
-    PHASE_BODY_DONE,    /**< the body has a result; conditions are to be evaluated */
+    PHASE_BODY_DONE,    /**< the body has a result; conditions must be evaluated */
     PHASE_IN_VERIFYING, /**< conditions are being evaluated */
     PHASE_ENDED,        /**< the run has a final status */
 };

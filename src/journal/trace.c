@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/** Stands before what a span id is made of; a new version of the recipe gets another one. */
+/** Precedes what a span id is made of; a new version of the recipe gets another one. */
 static const char recipe[] = "rondo-span-1";
 
 void trace_id(const char *run_id, char ret_id[TRACE_ID_SIZE])

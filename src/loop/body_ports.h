@@ -14,7 +14,8 @@ void loop_record(struct loop *loop, const struct journal_event *event);
 
 /**
  * Commit everything recorded, so that an effect may follow.
- * @return 0, also when the store fails and the run goes on in best-effort mode, or a negative code
+ * @return 0, also when the store fails and the run continues in best-effort mode, or a negative
+ * code
  */
 int loop_commit(struct loop *loop, struct rondo_error *err);
 
@@ -31,8 +32,8 @@ int64_t loop_time_left_ns(const struct loop *loop);
 bool loop_is_time_over(struct loop *loop);
 
 /**
- * The run's time is over, or would be before the body can go on: this ends the run. The body must
- * return LOOP_INTERRUPTED.
+ * The run's time is over, or would be before the body can continue: this ends the run. The body
+ * must return LOOP_INTERRUPTED.
  * @param why what does not fit into the time that is left, for people; NULL = the time is over
  */
 void loop_end_by_time(struct loop *loop, const char *why);
@@ -45,8 +46,8 @@ void loop_end_by_time(struct loop *loop, const char *why);
 void loop_record_wait(struct loop *loop, const char *name, const char *answer, int64_t waited_ns);
 
 /**
- * Ask before a model request: whether the iteration may go on with what is used up by now, and
- * whether this model may be asked. A denial ends the run: it is recorded, and the body must return
+ * Check before a model request whether the iteration may continue with its usage so far, and
+ * whether this model may be used. A denial ends the run: it is recorded, and the body must return
  * LOOP_INTERRUPTED.
  * @param model its name
  */
@@ -77,7 +78,7 @@ void loop_explain_unpriced(const char *model, struct buf *ret_text);
 /** Tell the policies of the model and tools that the run may use. @param resources copied */
 void loop_set_resources(struct loop *loop, const struct policy_resource *resources, size_t count);
 
-/** Who evaluates conditions that name a tool. What its context points to outlives the loop's last
+/** Evaluates conditions that name a tool. What its context points to outlives the loop's last
  * loop_next. */
 void loop_set_tool_verifier(struct loop *loop, struct verifier verifier);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * The detection table. A row fits when its file exists in the workspace and, if it names a probe,
- * the file's content passes it. Rows stand in order of how surely they say what the project's own
+ * the file's content passes it. Rows are in order of how surely they give what the project's own
  * people run: a target in a Makefile before what a tool would do by default.
  */
 #include "loop/detect.h"

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/** Entries that are looked through for whoever has set the very same policies just now. */
+/** Entries that are searched for the author of the very same policies. */
 #define LOOK_BACK    8
 #define LOOK_BACK_NS (10 * NS_PER_S)
 

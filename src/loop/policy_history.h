@@ -6,7 +6,7 @@
 
 /**
  * Enter a ruleset unless the newest entry of its source is the same, which `rondo policy set` or
- * another process has made; then that entry tells who it was. A store that fails is no reason not
+ * another process has made; then that entry names the author. A store that fails is no reason not
  * to use the policies. A watch_loaded_fn.
  * @param store a struct store
  */

@@ -7,7 +7,7 @@
 #include "loop/summary.h"
 #include "policy/written_request.h"
 
-/** Who asks. @param run_id borrowed, too */
+/** The principal. @param run_id borrowed, too */
 struct policy_run loop_policy_run(const struct loop_spec *spec, const char *run_id);
 
 /**

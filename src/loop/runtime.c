@@ -63,7 +63,7 @@ struct runtime {
 
     pthread_mutex_t lock;            /* guards the next four */
     struct runtime_entry *entries;   /* loops that run here */
-    struct runtime_entry *abandoned; /* runs whose leases are to be ended */
+    struct runtime_entry *abandoned; /* runs whose leases must be ended */
     bool is_keeper_running;
     pthread_t keeper;
 
@@ -73,10 +73,10 @@ struct runtime {
     struct policies *policies; /* guarded by the lock, too */
 
     pthread_mutex_t beat_lock; /* guards the next three */
-    int64_t beat_ns;     /* monotonic time when a thread last showed that this process goes on */
-    int64_t active_ns;   /* runtime_active_ns at that time */
-    bool has_beats;      /* the keeper has begun */
-    bool is_keeper_busy; /* it may wait for the store long, without a beat */
+    int64_t beat_ns;           /* monotonic time when a thread last showed that this process runs */
+    int64_t active_ns;         /* runtime_active_ns at that time */
+    bool has_beats;            /* the keeper has begun */
+    bool is_keeper_busy;       /* it may wait for the store long, without a beat */
 
     struct cancel keeper_stop;
     int64_t renewed_ns; /* keeper's thread only: monotonic time of the last renewal */
@@ -633,7 +633,7 @@ static bool may_take_over(const struct claiming *claiming, const struct store_ru
     return is_abandoned || may_be_ours;
 }
 
-/** The store forgets who held a lease that is ended. */
+/** The store forgets the holder of a lease that is ended. */
 static int end_lease_of(struct claiming *claiming, const struct store_run *holder,
                         struct rondo_error *err)
 {
@@ -650,7 +650,7 @@ static int end_lease_of(struct claiming *claiming, const struct store_run *holde
     return r < 0 ? r : store->ops->expire_lease(store, holder->id, holder->epoch, err);
 }
 
-/** The row as it was before the claim tells who died holding the run. */
+/** The row as it was before the claim names the process that died holding the run. */
 static void tell_dead_owner(const struct claiming *claiming, struct store_run *run)
 {
     if (run->owner[0] == '\0') {

@@ -43,12 +43,13 @@ void runtime_free(struct runtime *runtime);
 struct store *runtime_store(struct runtime *runtime);
 struct writer *runtime_writer(struct runtime *runtime);
 /**
- * A clock that goes on only while this process can: it does not stand for time during which the
- * process was stopped (SIGSTOP, a frozen control group) or the machine suspended, and nobody can
- * set it. Begins anywhere. Any thread.
+ * A clock that runs only while this process does: it leaves out time during which the
+ * process was stopped (SIGSTOP, a frozen control group) or the machine suspended, and it cannot
+ * be set. Begins anywhere. Any thread.
  */
 int64_t runtime_active_ns(struct runtime *runtime);
-/** What the keeper does five times a second, where there is none: this process goes on. Any thread.
+/** Does what the keeper does five times a second, where there is none: note that this process runs.
+ * Any thread.
  */
 void runtime_beat(struct runtime *runtime);
 
@@ -61,7 +62,7 @@ const char *const *runtime_hide_paths(struct runtime *runtime);
 
 /**
  * The policies at a path, watched for all loops of this process. Changes are entered in the store's
- * history of policies, from where the name of whoever made them comes.
+ * history of policies, which gives the name of their author.
  * @param path absolute path of a file or folder; NULL = the runtime's
  * @return the runtime's own; any thread
  */
@@ -91,7 +92,7 @@ bool runtime_policies_are_named(struct runtime *runtime, const struct loop_spec 
  */
 int runtime_register(struct runtime *runtime, const char *run_id, uint64_t epoch,
                      struct cancel *cancel, struct rondo_error *err);
-/** The loop ended or was given up. Unknown runs and other epochs are ignored. Any thread. */
+/** The loop ended or was released. Unknown runs and other epochs are ignored. Any thread. */
 void runtime_unregister(struct runtime *runtime, const char *run_id, uint64_t epoch);
 
 /**

@@ -18,13 +18,13 @@
 /** What to do when the store keeps failing. */
 enum loop_durability {
     DURABILITY_STRICT = 0,  /**< end the run with status error */
-    DURABILITY_BEST_EFFORT, /**< go on without checkpoints and say so */
+    DURABILITY_BEST_EFFORT, /**< continue without checkpoints and record it */
 };
 
 /** What to do on resume when the newest checkpoint is damaged. */
 enum loop_on_corrupt {
     ON_CORRUPT_PREVIOUS = 0, /**< use the newest one that is intact */
-    ON_CORRUPT_FRESH,        /**< begin with an empty agent state; the iteration count goes on */
+    ON_CORRUPT_FRESH,        /**< begin with an empty agent state; the iteration count continues */
     ON_CORRUPT_FAIL,         /**< refuse, so that a person can look */
 };
 
@@ -69,7 +69,7 @@ struct loop_spec {
     char **read_paths; /**< NULL-terminated or NULL, as the next ones */
     char **write_paths;
     char **env_names;
-    char run_id[ID_SIZE]; /**< that the new run is to have, which must be new; "" = one is made.
+    char run_id[ID_SIZE]; /**< of the new run, which must be new; "" = one is made.
                                Not recorded with the options */
 };
 

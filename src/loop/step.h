@@ -39,7 +39,7 @@ struct loop_effect {
 /**
  * What comes next.
  * @param now_ns   the loop's clock: about the wall clock's time
- * @param can_save false while the store fails and the run goes on without checkpoints
+ * @param can_save false while the store fails and the run continues without checkpoints
  * @param ret_effect texts in it are static, or point into `state`
  */
 void loop_step(const struct run_state *state, const struct loop_spec *spec, int64_t now_ns,
@@ -58,7 +58,7 @@ struct journal_event loop_step_denied(const struct run_state *state, enum vocabu
 
 /**
  * Whether the run comes near a limit that it was not warned about yet.
- * @param begins an iteration begins or goes on, and counts as reached
+ * @param begins an iteration begins or continues, and counts as reached
  * @param ret_event then the event to record, without a message
  */
 bool loop_step_warning(const struct run_state *state, enum run_limit counter,

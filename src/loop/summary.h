@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A run as it stands, gathered from committed data only, and its form for programs. Any thread. */
+/* The current state of a run, gathered from committed data only, and its form for programs. Any
+ * thread. */
 #pragma once
 
 #include "loop/driver/driver.h"
@@ -30,9 +31,9 @@ struct summary {
     char *stop;                 /**< why the last reply is no whole answer, or NULL */
     const char *answer;         /**< last words of an agent; the caller's to set; or NULL */
     const char *display_status; /**< run_display_status; a caller may know more, as of a queue */
-    const char *server; /**< living one that goes on with it; the caller's to set, or NULL */
-    char *paused_by;    /**< of the last run.paused, or NULL */
-    int64_t paused_ns;  /**< of the same */
+    const char *server;         /**< living one that continues it; the caller's to set, or NULL */
+    char *paused_by;            /**< of the last run.paused, or NULL */
+    int64_t paused_ns;          /**< of the same */
     /* gate.denied, when that ended the run */
     char *policy;
     char *limit_name;

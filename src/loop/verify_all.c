@@ -3,8 +3,8 @@
  * A round of verification. Conditions whose commands begin with the same word (`make test`, `make
  * lint`) use the same tool on the same files and would disturb each other, so they form a lane and
  * run one after the other; lanes run side by side. Up to LIMIT_PARALLEL_VERIFIERS short-lived
- * threads take lanes from a common index and leave results in a list; the calling thread hands them
- * on, so that whoever receives results needs no lock. Every thread is joined before the round
+ * threads take lanes from a common index and leave results in a list; the calling thread passes
+ * them on, so that the receiver of results needs no lock. Every thread is joined before the round
  * returns.
  */
 #include "loop/verify.h"

@@ -111,7 +111,7 @@ static int put(struct store *store, const struct policy_change *change, const st
             trust_confirm(TRUST_POLICY, change->path, changed->before->digest,
                           strlen(changed->before->digest), NULL);
         }
-        /* What was recorded did not come true; what is there goes on top of it. */
+        /* What was recorded did not happen; what is there is recorded on top of it. */
         if (changed->before == NULL || record(store, change, changed->before, NULL) < 0) {
             error_prefix(err, "the history has an entry %.12s that never was in force",
                          next->digest);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Putting policies in force: they are checked first, then recorded in the store's history, then the
- * file is replaced, so that a process that notices the new file finds in the history who made it.
- * Any thread; two changes of one file at the same time are the caller's to keep apart.
+ * file is replaced, so that a process that notices the new file finds its author in the history.
+ * Any thread; the caller must serialise changes of one file.
  */
 #pragma once
 
@@ -28,12 +28,12 @@ size_t policy_count(const struct ruleset *ruleset);
 void policy_default_limits(struct ruleset *ruleset,
                            struct policy_limit ret_limits[RUN_LIMIT_COUNT]);
 
-/** What is to be put in force. Texts are borrowed. */
+/** The policies to put in force. Texts are borrowed. */
 struct policy_change {
     const char *path; /**< of the policy file */
     const char *text;
     size_t len;
-    const char *by;        /**< who; at most LIMIT_POLICY_BY_BYTES */
+    const char *by;        /**< the author; at most LIMIT_POLICY_BY_BYTES */
     const char *if_digest; /**< only in place of policies with this digest; NULL = of any */
 };
 
@@ -41,7 +41,7 @@ struct policy_change {
  * Check the text as if it were in the file at the path, with the entities and links beside it.
  * @param findings gets all that is wrong
  * @param ret_next ruleset_unref(); untouched on failure
- * @return 0; RONDO_ERR_STATE when the path is a folder, whose files are to be changed instead; else
+ * @return 0; RONDO_ERR_STATE when the path is a folder, whose files must be changed instead; else
  *         what is wrong with the text
  */
 int policy_change_check(const struct policy_change *change, struct policy_findings *findings,

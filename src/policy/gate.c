@@ -22,7 +22,7 @@ struct policy_gate {
     bool has_refusal;               /* to be reported by the next refresh */
 };
 
-/** A file that is gone must not lift limits: a run that was under it does not go on without. */
+/** A file that is gone must not lift limits: a run that was under it does not continue without. */
 static int check_file_is_there(const struct policy_gate *gate, const char *in_force,
                                struct rondo_error *err)
 {

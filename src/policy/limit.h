@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Finding the number behind a policy: at which iteration, token, cent or second would a request be
- * denied? Nothing is read off a policy's text alone; the real authorizer answers.
+ * Finding the limit that a policy sets: at which iteration, token, cent or second would a request
+ * be denied? Nothing is read off a policy's text alone; the real authorizer answers.
  *
  * With `context.iteration` compared only with things that do not depend on it, the decision can
  * change only where such a comparison does. So the points of all comparisons are collected from the

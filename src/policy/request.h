@@ -21,7 +21,7 @@ struct policy_resource {
     bool is_read_only;  /**< of a tool: it is declared to change nothing */
 };
 
-/** Who asks. */
+/** The principal. */
 struct policy_run {
     const char *agent_id;
     const char *run_id;

@@ -51,8 +51,8 @@ static const struct {
 #define OWN_FILE "rondo"
 
 /**
- * The shorthand of role files is not Cedar. Whoever writes it in a policy file gets the text that
- * says the same.
+ * The shorthand of role files is not Cedar. A policy file that has it is refused with the
+ * equivalent text.
  */
 static void explain_shorthand(const struct ruleset_text *text, struct cedar_problem *problem)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * A lock around what a policy file says and what the history of policies says about it. A change
- * holds it while it records itself and replaces the file; whoever has read the file holds it while
+ * holds it while it records itself and replaces the file; a reader of the file holds it while
  * it makes sure that the file is still the same and enters it in the history. Without it a process
  * that has read the old file just before would enter that on top of the change.
  */

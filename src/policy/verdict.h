@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What policies say to a request (policy/request.h). One form, from the engine to the journal, to
- * the person who approves, and to `rondo policy explain`.
+ * The result of evaluating policies for a request (policy/request.h). One form, from the engine to
+ * the journal, to the person who approves, and to `rondo policy explain`.
  *
  * A verdict is Cedar's decision and one rule more, which errs on the side of no: a forbid that
  * could not be evaluated denies. Both are kept apart, so that a record can show either.

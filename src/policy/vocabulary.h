@@ -58,7 +58,7 @@ bool vocabulary_has_context(enum vocabulary_action action, enum vocabulary_conte
 /**
  * The entities that are always there: the actions with their groups, as Cedar entities JSON. The
  * action `iterate` is in `AgentCore::Action::"loop___iterate"`, so that a policy with `action in
- * AgentCore::Action::"loop___iterate"` serves both here and behind an AgentCore gateway.
+ * AgentCore::Action::"loop___iterate"` serves both here and with an AgentCore gateway.
  */
 void vocabulary_write_actions(struct buf *ret_json);
 

@@ -24,7 +24,7 @@ enum vocabulary_owner {
 #define VOCABULARY_ACTION_BIT(action) (1U << (action))
 #define VOCABULARY_ALL_ACTIONS        ((1U << VOCABULARY_ACTION_COUNT) - 1)
 
-/** The type of AgentCore's actions, and the one that stands for `iterate` there. */
+/** The type of AgentCore's actions, and the one for `iterate` there. */
 #define VOCABULARY_GROUP_TYPE "AgentCore::Action"
 #define VOCABULARY_GROUP_ID   "loop___iterate"
 

@@ -179,7 +179,7 @@ static int load(const struct watch *watch, const struct watch_files *files,
         return error_set(err, RONDO_ERR_NOT_FOUND, "there is no policy file %s", watch->path);
     }
     if (watch->ruleset != NULL && strcmp(watch->ruleset->source, RULESET_BUILT_IN) != 0) {
-        /* Removing a file must not lift limits from runs that go on: replacing may look so. */
+        /* Removing a file must not lift limits from active runs: replacing may look so. */
         return error_set(err, RONDO_ERR_NOT_FOUND, "the policy file %s is gone", watch->path);
     }
     return ruleset_make(RULESET_BUILT_IN, NULL, 0, NULL, NULL, ret_ruleset, err);

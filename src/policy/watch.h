@@ -20,7 +20,7 @@
 #define WATCH_REST_NS (100 * NS_PER_MS)
 /** Files of one policy folder. */
 #define WATCH_FILES 256
-/** Bytes of the name of who changed the policies. */
+/** Bytes of the name of a policy change's author. */
 #define WATCH_BY_SIZE 256
 
 /** Name of the policy file that is looked for beside a store. */
@@ -54,9 +54,9 @@ char *watch_part_path(const char *path, size_t part);
 struct watch;
 
 /**
- * Told about each ruleset that was loaded, before anybody gets it.
+ * Called for each ruleset that was loaded, before it is handed out.
  * @param is_first whether it is the first one of this watch
- * @param by who changed it, as far as the file shows; may be overwritten with something better
+ * @param by its author, as far as the file shows; may be overwritten with something better
  */
 typedef void watch_loaded_fn(void *context, const struct ruleset *ruleset, bool is_first, char *by,
                              size_t by_size);
@@ -103,7 +103,7 @@ enum watch_news {
     WATCH_REFUSED, /**< the files changed, are wrong, and the ruleset stays */
 };
 
-/** Who changed what, for the journal. */
+/** Author and change, for the journal. */
 struct watch_message {
     char by[WATCH_BY_SIZE];
     char text[RONDO_ERROR_MESSAGE_SIZE]; /**< WATCH_REFUSED: what is wrong */

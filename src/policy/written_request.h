@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * A request to the policies as people write it, in options, in the API and in files of test cases:
- * who wants to do what, with which options and in which situation. What is not given has the value
+ * principal, action, options and context. What is not given has the value
  * that a run has at its beginning. Names are those of the vocabulary; for another one the error
  * proposes the nearest.
  */

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Control of a run, whichever process executes it. People, the API and servers ask here; nothing
- * else changes a run that the process at hand does not hold.
+ * Control of a run, whichever process executes it. People, the API and servers make requests here;
+ * nothing else changes a run that the process at hand does not hold.
  *
- * What can be asked: stop, pause, continue, other limits, and a fork of its own. A server may also
+ * Requests: stop, pause, continue, new limits, and a fork. A server may also
  * close a run whose process died, park it, or take it over.
  *
- * Who does it: where a living process executes the run (loop/control/owner.h), the request is a
+ * Execution: where a living process executes the run (loop/control/owner.h), the request is a
  * letter in the run's mailbox, and that process acts on it at its next boundary, never in the
  * middle of a body. Where none does, this process claims the run just long enough to do it here and
  * now, and gives it back. The process that posts a letter looks at the run once more: an owner that
- * gave the run up meanwhile has not read it, so it is done here then.
+ * released the run meanwhile has not read it, so it is done here then.
  *
- * What comes of it: enum loop_controlled, and an event in the run's journal that says who asked. A
- * request that changes nothing leaves no event.
+ * What comes of it: enum loop_controlled, and an event in the run's journal that names the
+ * requester. A request that changes nothing leaves no event.
  *
- * Any thread; each call blocks for some transactions only. `by` is who asks, for the journal
+ * Any thread; each call blocks for some transactions only. `by` is the requester, for the journal
  * ("ann@build7 812"); run ids are full ones. Codes beside those of the store: RONDO_ERR_STATE when
  * the run has ended already, RONDO_ERR_NOT_FOUND.
  */
@@ -38,8 +38,8 @@ int loop_stop_run(const struct loop_parts *parts, const char *run_id, const char
                   struct rondo_error *err);
 
 /**
- * Pause: no further iteration begins until somebody continues the run (event run.paused). Its owner
- * either waits (a terminal) or gives it up (a server): loop_next returns LOOP_PAUSED.
+ * Pause: no further iteration begins until the run is continued (event run.paused). Its owner
+ * either waits (a terminal) or parks it (a server): loop_next returns LOOP_PAUSED.
  */
 int loop_pause_run(const struct loop_parts *parts, const char *run_id, const char *by,
                    struct rondo_error *err);
@@ -71,8 +71,8 @@ int loop_change_limits(const struct loop_parts *parts, const char *run_id,
 
 /**
  * Start a new run from a checkpoint of another: its journal is a copy of the other's up to that
- * checkpoint (event run.forked follows, and run.created says from where), so it goes on by the code
- * that every resume goes through. Counts and usage go on too, but for failures in a row. Nobody
+ * checkpoint (event run.forked follows, and run.created says from where), so it continues through
+ * the code of every resume. Counts and usage continue too, except consecutive failures. No process
  * holds the new run. Files in the workspace are as they are now, not as they were then.
  * @param checkpoint its number, 0 = the newest
  * @param change     may change limits; NULL = as recorded
@@ -103,10 +103,10 @@ int loop_park_run(const struct loop_parts *parts, const char *run_id, struct ron
 int loop_close(struct loop *loop, const char *message, struct rondo_error *err);
 
 /**
- * Claim a run as it is, to take it over from a process that died, or to go on with it after a
- * restart: a pause stays, a stop that nobody has read yet counts, and one that has ended is
+ * Claim a run as it is, to take it over from a process that died, or to continue it after
+ * a restart: a pause stays, a stop that nobody has read yet counts, and one that has ended is
  * RONDO_ERR_STATE. Nothing is committed before the first loop_next.
- * @param how for the journal: "takeover" where somebody died; NULL = as the run's row looks
+ * @param how for the journal: "takeover" where its owner died; NULL = as the run's row looks
  */
 int loop_take_over(const struct loop_parts *parts, const char *run_id, const char *how,
                    struct loop **ret_loop, struct loop_opening *ret_opening,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Who executes a run, as its row says it, and what follows for its display. Any thread; may look at
+ * The owner of a run, as its row has it, and what follows for its display. Any thread; may look at
  * the machine's processes.
  *
  * A process holds runs under a name: host, boot, pid namespace, pid, start time and a random part,
@@ -9,8 +9,8 @@
  *
  * A run whose process died is an orphan, and its row still names that process. Where it is taken
  * for a moment only, to record a request or to find that it cannot be executed here, and given
- * back, the name is gone and it would look like one that was parked on purpose: nobody would take
- * it over, or close it. A mark (a document) tells the difference until somebody executes it.
+ * back, the name is gone and it would look like one that was parked on purpose: no process would
+ * take it over, or close it. A mark (a document) tells the difference until a process executes it.
  */
 #pragma once
 
@@ -31,7 +31,7 @@ bool owner_is_dead(const char *owner);
 /** "process 812 on build7", or "another process". @param ret_text OWNER_DESCRIPTION_SIZE bytes */
 void owner_name(const char *owner, char *ret_text);
 
-/** Who holds a run, for people: "process 812 on build7, lease until 2026-...". */
+/** The holder of a run, for people: "process 812 on build7, lease until 2026-...". */
 void owner_describe(const struct store_run *holder, char *ret_text);
 
 /* ---- Rows ---- */
@@ -44,7 +44,7 @@ bool run_is_interrupted(const struct store_run *run);
 
 /**
  * "completed", ..., "paused", or for a run that nobody executes though it has not ended: "parked"
- * when it was given up in good order, as a conversation is, "interrupted" when its process is gone.
+ * when it was parked in good order, as a conversation is, "interrupted" when its process is gone.
  * Static.
  */
 const char *run_display_status(const struct store_run *run);

@@ -76,7 +76,7 @@ void loop_end_body(struct loop *loop)
     }
 }
 
-/** The words of a body live on behind it: the end of the run repeats them. */
+/** The words of a body outlive it: the end of the run repeats them. */
 static void forget_body_texts(struct loop *loop)
 {
     free(loop->body_summary);
@@ -108,7 +108,7 @@ static bool is_told_by_body(const struct loop *loop, const struct journal_event 
     return loop->body_message != NULL && (state->denied == RONDO_ERROR || is_only_failure);
 }
 
-/** The end of the run in the words of whoever caused it: the gate, or the body. */
+/** The end of the run in the words of its cause: the gate, or the body. */
 static struct journal_event worded_end(const struct loop *loop, const struct journal_event *event)
 {
     struct journal_event worded = *event;
@@ -192,8 +192,8 @@ static int end_with_error(struct loop *loop, const char *message)
 }
 
 /**
- * This process cannot go on. When even the status cannot be stored, the caller gets the error that
- * began it, and the run stays where it was last committed: nothing tells of what is not there.
+ * This process cannot continue. When even the status cannot be stored, the caller gets the error
+ * that began it, and the run stays where it was last committed: nothing reports what is not there.
  */
 static int fail_run(struct loop *loop, int code, struct rondo_error *err)
 {
@@ -239,7 +239,7 @@ static int perform(struct loop *loop, const struct loop_effect *effect, struct r
     return 0;
 }
 
-/** Whether the run is to be given up rather than this be begun. */
+/** Whether the run must be parked rather than begin this. */
 static bool is_parking_before(const struct loop *loop, enum loop_effect_kind kind)
 {
     bool is_beginning = kind == EFFECT_GATE || kind == EFFECT_DELAY;
@@ -247,7 +247,7 @@ static bool is_parking_before(const struct loop *loop, enum loop_effect_kind kin
            (kind == EFFECT_VERIFY && loop->parking == PARKING_NOW);
 }
 
-/** Whether this decides how the run goes on, or that it does not. */
+/** Whether this decides how the run continues, or that it does not. */
 static bool is_decision(const struct loop_effect *effect)
 {
     return effect->kind == EFFECT_GATE || effect->kind == EFFECT_DELAY ||

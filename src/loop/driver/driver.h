@@ -28,10 +28,10 @@ struct ruleset;
 /** What became of a body. */
 enum loop_outcome {
     LOOP_OK = 0,
-    LOOP_FAILED,        /**< a failed iteration; the loop goes on, up to max_failures */
+    LOOP_FAILED,        /**< a failed iteration; the loop continues, up to max_failures */
     LOOP_TIMED_OUT,     /**< likewise, killed at a deadline */
     LOOP_CRASHED,       /**< likewise, ended by a signal */
-    LOOP_UNRECOVERABLE, /**< nothing can go on: the run ends with status error */
+    LOOP_UNRECOVERABLE, /**< nothing can continue: the run ends with status error */
     LOOP_INTERRUPTED,   /**< cut off because the run was asked to stop: no result, runs again */
 };
 
@@ -55,19 +55,18 @@ struct loop_body_result {
 
 /** Answer of loop_next. */
 enum loop_turn {
-    LOOP_ENDED = 0, /**< final status reached and committed */
-    LOOP_BODY = 1,  /**< run the body of iteration loop_state()->iteration */
-    LOOP_PAUSED =
-        2, /**< paused, and committed: wait (loop_wait_continued) or give up (loop_park) */
-    LOOP_PARKING = 3, /**< somebody wants the run given up (loop_request_park): loop_park */
-    /* negative codes: this process cannot go on; the run can be resumed */
+    LOOP_ENDED = 0,   /**< final status reached and committed */
+    LOOP_BODY = 1,    /**< run the body of iteration loop_state()->iteration */
+    LOOP_PAUSED = 2,  /**< paused, and committed: wait (loop_wait_continued) or park (loop_park) */
+    LOOP_PARKING = 3, /**< parking was requested (loop_request_park): loop_park */
+    /* negative codes: this process cannot continue; the run can be resumed */
 };
 
 /** Ingredients of a loop. Everything must outlive the loop; the spec is copied. */
 struct loop_parts {
     struct runtime *runtime;
     const struct verifier *verifier; /**< NULL = commands in the sandbox */
-    const char *by;                  /**< who asks, for the journal; copied; NULL = nobody said */
+    const char *by;                  /**< the requester, for the journal; copied; NULL = unknown */
     /** Checks that the body can honour changed limits; NULL = it can honour all. */
     int (*check_limits)(const struct loop_spec *spec, struct rondo_error *err);
 };
@@ -92,7 +91,7 @@ int loop_start(const struct loop_parts *parts, const struct loop_spec *spec, str
 typedef void loop_change_fn(struct loop_spec *spec, void *context);
 
 /**
- * Claim an existing run and go on where it was: newest valid checkpoint plus the journal's tail.
+ * Claim an existing run and continue where it was: newest valid checkpoint plus the journal's tail.
  * @param change  may change limits in the spec before it is used; NULL = as recorded
  * @param on_corrupt -1 = as recorded, else an enum loop_on_corrupt
  * A paused run is continued by it.
@@ -103,14 +102,14 @@ int loop_resume(const struct loop_parts *parts, const char *run_id, loop_change_
                 struct loop_opening *ret_opening, struct rondo_error *err);
 
 /**
- * Go on to the next body or the end, or to a pause that somebody asked for. While the run is paused
+ * Advance to the next body or the end, or to a requested pause. While the run is paused
  * each further call reads the mail and gives LOOP_PAUSED again.
  * @return enum loop_turn, or a negative code
  */
 int loop_next(struct loop *loop, struct rondo_error *err);
 
 /**
- * Wait until a paused run is continued, or is to stop; loop_next then says how it goes on. The run
+ * Wait until a paused run is continued, or must stop; loop_next then returns which. The run
  * stays held.
  * @return 0 also when it is not paused; RONDO_ERR_STATE after its end, or what broke the loop
  */
@@ -149,8 +148,8 @@ int loop_add_condition(struct loop *loop, const char *name, const char *command,
                        int64_t timeout_ns, struct rondo_error *err);
 
 /**
- * Save a checkpoint now; durable when 0 is returned. While the run goes on in spite of a failing
- * store the answer is RONDO_ERR_IO.
+ * Save a checkpoint now; durable when 0 is returned. While the run continues in spite of a failing
+ * store the result is RONDO_ERR_IO.
  * @param custom_data JSON or NULL (keeps the former)
  */
 int loop_save_checkpoint(struct loop *loop, const char *custom_data, struct rondo_error *err);
@@ -166,11 +165,11 @@ const char *loop_custom_data(const struct loop *loop);
 void loop_stop(struct loop *loop, enum cancel_level level);
 
 /**
- * Ask that the loop be given up at its next boundary, so that the run can be resumed: loop_next
+ * Ask the loop to park at its next boundary, so that the run can be resumed: loop_next
  * then answers LOOP_PARKING instead of beginning an iteration or a delay. Ends that are due come
- * first, and so does a stop that somebody asked for.
- * @param is_now the body or verification under way is cut off as well, and will be repeated by the
- *               resume. Any thread.
+ * first, and so does a requested stop.
+ * @param is_now the body or verification under way is interrupted as well, and will be repeated by
+ * the resume. Any thread.
  */
 void loop_request_park(struct loop *loop, bool is_now);
 
@@ -179,7 +178,7 @@ struct cancel *loop_cancel(struct loop *loop);
 const struct run_state *loop_state(const struct loop *loop);
 /**
  * The time to measure the run's active time with (loop_step_active_ns): the wall clock of the last
- * event, and what has passed since by a clock that nobody sets and that stands while the process
+ * event, and what has passed since by a clock that cannot be set and that stops while the process
  * does.
  */
 int64_t loop_now(const struct loop *loop);
@@ -196,7 +195,7 @@ const struct ruleset *loop_ruleset(const struct loop *loop);
 /** Results of the last verification as JSON for the worker (RONDO_FEEDBACK_FILE). */
 const char *loop_feedback(struct loop *loop);
 
-/** Whether the store fails at present and the run goes on without checkpoints. */
+/** Whether the store fails at present and the run continues without checkpoints. */
 bool loop_is_degraded(const struct loop *loop);
 
 /**
@@ -226,7 +225,7 @@ void loop_free(struct loop *loop);
 
 /**
  * Find the limit of iterations that lists show of the run from its next commit on, where no gate
- * has found it yet: for a run that is given up to wait.
+ * has found it yet: for a run that is parked to wait.
  */
 void loop_look_ahead(struct loop *loop);
 

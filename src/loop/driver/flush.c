@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Getting recorded events into the store. A commit whose outcome is unknown is handed in again
- * unchanged (the store recognises it), so events behind it wait in a batch of their own.
+ * unchanged (the store recognises it), so later events wait in a batch of their own.
  */
 #include "loop/driver/internal.h"
 
@@ -254,7 +254,7 @@ void loop_record_trouble(struct loop *loop, uint64_t failures, int64_t since_ns,
     loop_record(loop, &event);
 }
 
-/** Whoever was frozen in a commit, or met a slow disk, may have lost the run by its end. */
+/** A process that was frozen in a commit, or met a slow disk, may have lost the run by its end. */
 static bool may_be_taken_over(const struct loop *loop, int64_t since_ns)
 {
     return clock_monotonic(runtime_clock(loop->runtime)) - since_ns >=

@@ -197,7 +197,7 @@ void loop_explain_unpriced(const char *model, struct buf *ret_text)
                model);
 }
 
-/** Under a limit of cost nothing goes on whose cost is not known. Changes the verdict to that. */
+/** Under a cost limit nothing of unknown cost continues. Changes the verdict to that. */
 static void deny_unknown_cost(const struct loop *loop, struct policy_verdict *verdict)
 {
     bool is_known = loop->unpriced_model == NULL && !loop->state.is_cost_unknown;

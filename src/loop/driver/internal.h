@@ -14,14 +14,14 @@ struct pending_event {
     size_t data_len;
 };
 
-/** Whether the loop is to be given up. */
+/** Whether the loop must park. */
 enum loop_parking {
     PARKING_NONE = 0,
     PARKING_AT_BOUNDARY,
     PARKING_NOW, /**< what is under way is cut off */
 };
 
-/** Bytes that are kept of the name of whoever asked. */
+/** Bytes that are kept of the requester's name. */
 #define LOOP_BY_SIZE 256
 
 struct loop {
@@ -34,7 +34,7 @@ struct loop {
     char **verify_denials; /* by condition: why policies deny its verifier; NULL before the first */
     struct cancel cancel;
     char run_id[ID_SIZE];
-    char by[LOOP_BY_SIZE]; /* who had it started or resumed; "" = nobody said */
+    char by[LOOP_BY_SIZE]; /* who started or resumed it; "" = unknown */
     bool is_registered;
 
     struct run_state state;
@@ -61,9 +61,9 @@ struct loop {
 
     _Atomic int parking;           /* enum loop_parking */
     bool is_begun;                 /* loop_next was called */
-    bool is_over;                  /* ended or parked, committed and given up */
+    bool is_over;                  /* ended or parked, committed and released */
     bool has_new_options;          /* the spec was changed and not recorded yet */
-    struct rondo_error broken;     /* why this process cannot go on; code 0 = it can */
+    struct rondo_error broken;     /* why this process cannot continue; code 0 = it can */
     struct verify_result *results; /* last ones by condition; NULL before the first */
     bool is_in_body;               /* loop_next handed a body out */
     int64_t body_started_ns;
@@ -81,7 +81,8 @@ struct loop {
     int64_t time_ahead_ns;            /**< active time at which policies deny; 0 = none is known */
     struct policy_verdict *violation; /* what ended or ends the run; NULL = nothing did */
 
-    bool is_orphan; /**< taken from a process that died: not begun and given up, it is one again */
+    bool is_orphan; /**< taken from a process that died: if released before it begins, it is an
+                       orphan again */
 
     bool is_degraded;
     uint64_t storage_failures;
@@ -136,7 +137,8 @@ bool loop_take_letter(const struct store_letter *letter, void *context);
 void loop_wait_with_mail(struct loop *loop, int64_t duration_ns);
 
 struct loop_limits;
-/* Record a request, unless it changes nothing. `by`: who asked. @return whether it was recorded */
+/* Record a request, unless it changes nothing. `by`: the requester. @return whether it was recorded
+ */
 void loop_record_stop(struct loop *loop, const char *by);
 bool loop_record_paused(struct loop *loop, bool is_paused, const char *by);
 /** The gate uses them from its next question on. Limits out of range are not taken. */
@@ -151,11 +153,11 @@ struct loop_taking {
     loop_change_fn *change; /**< or NULL */
     void *change_context;
     int on_corrupt;    /**< as for loop_resume */
-    bool may_reopen;   /**< one that has ended goes on; else RONDO_ERR_STATE */
-    bool is_continued; /**< a paused one goes on */
+    bool may_reopen;   /**< one that has ended continues; else RONDO_ERR_STATE */
+    bool is_continued; /**< a paused one continues */
     bool heeds_stops;  /**< also stops that a former owner did not read */
     bool has_no_gate;  /**< no step will be asked for: the policies need not be there */
-    bool is_momentary; /**< it is given back at once: who died is still who executed it */
+    bool is_momentary; /**< it is given back at once: the dead process remains its recorded owner */
 };
 
 /** loop_resume in its parts: claim a run, rebuild it, record the claim. Nothing is committed. */
@@ -171,7 +173,7 @@ enum flush_mode {
 
 /**
  * Commit everything that waits.
- * @return 0, also when the store fails and the run goes on in best-effort mode (never in
+ * @return 0, also when the store fails and the run continues in best-effort mode (never in
  *         FLUSH_RELEASE); or a negative code, RONDO_ERR_FENCED when the run was taken over
  */
 int loop_flush(struct loop *loop, enum flush_mode mode, struct rondo_error *err);

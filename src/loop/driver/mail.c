@@ -14,7 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/** Bytes that are kept of the name of whoever asked. */
+/** Bytes that are kept of the requester's name. */
 #define BY_SIZE 256
 
 void loop_record_stop(struct loop *loop, const char *by)

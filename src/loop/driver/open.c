@@ -188,7 +188,7 @@ void loop_record_interrupted(struct loop *loop, const char *reason)
     loop_record(loop, &event);
 }
 
-/** The run was given up while a letter came: take it once more to do what that says. */
+/** The run was released while a letter came: claim it once more to act on that. */
 static void heed_late_mail(struct loop *loop)
 {
     struct loop_parts parts = {

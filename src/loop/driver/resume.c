@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Resuming: claim the run, rebuild its state from the newest intact checkpoint and the journal
- * behind it, and record the claim. Nothing is written before all of it could be read.
+ * after it, and record the claim. Nothing is written before all of it could be read.
  */
 #include "loop/driver/internal.h"
 
@@ -71,7 +71,7 @@ static int read_options(struct store *store, const char *run_id, uint64_t seq,
     struct spec_reading reading = {.err = err};
     int r = journal_visit(store, run_id, seq - 1, 1, read_spec, &reading, err);
     if (r < 0 && reading.is_found && reading.result == 0) {
-        loop_spec_fini(&reading.spec); /* The store failed behind the event. */
+        loop_spec_fini(&reading.spec); /* The store failed after the event. */
     }
     if (r == 0 && !reading.is_found) {
         r = error_set(err, RONDO_ERR_CORRUPT, "the journal of run %s has no event %" PRIu64, run_id,
@@ -308,7 +308,7 @@ static int rebuild_state(struct resuming *resuming, struct loop_opening *opening
     return r < 0 ? r : use_spec(loop, loop->state.spec_seq, resuming->err);
 }
 
-/** Go on with an agent that remembers nothing. */
+/** Continue with an agent that remembers nothing. */
 static void forget_agent_state(struct loop *loop, struct loop_opening *opening)
 {
     buf_fini(&loop->agent_state);
@@ -385,7 +385,8 @@ static const char *how_resumed(const struct store_run *before, const struct run_
     return before->owner[0] == '\0' ? "resume" : "takeover";
 }
 
-/** Refuse to go on with damaged checkpoints, leaving a run that had not ended as it was found. */
+/** Refuse to continue with damaged checkpoints, leaving a run that had not ended as it was found.
+ */
 static int refuse_corrupt(struct resuming *resuming, bool had_ended)
 {
     if (!had_ended) {
@@ -439,7 +440,8 @@ static int resume_claimed(struct resuming *resuming, const struct loop_taking *t
     const char *how = taking->how != NULL ? taking->how : how_resumed(before, &loop->state);
     snprintf(opening->how, sizeof(opening->how), "%s", how);
     loop->limit_ahead = before->summary.iteration_limit;
-    /* Who held a run that had ended, and died before its first event, did not work on it. */
+    /* A process that held a run that had ended, and died before its first event, did not work on
+     * it. */
     loop_record_claimed(loop, resuming->claim.epoch, how, had_ended ? 0 : before->alive_ns,
                         opening->from_checkpoint);
     record_corrupt(resuming);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Evaluating exit conditions: the round that the step asks for, and single evaluations that a body
- * asks for. Intent and result of each stand in the journal; the latest results are kept for the
+ * Evaluating exit conditions: the round that the step requires, and single evaluations that a body
+ * requests. Intent and result of each are in the journal; the latest results are kept for the
  * caller, with their output.
  */
 #include "loop/driver/internal.h"
@@ -85,7 +85,7 @@ static void ask_to_verify(struct loop *loop, size_t index)
     }
 }
 
-/** The verifier behind the policies: what they deny is not run, and so is not met. */
+/** The verifier under the policies: what they deny is not run, and so is not met. */
 static void evaluate_if_allowed(const struct verifier *verifier,
                                 const struct loop_condition *condition, int64_t timeout_ns,
                                 struct cancel *cancel, struct verify_result *ret_result)
@@ -116,7 +116,7 @@ void loop_set_tool_verifier(struct loop *loop, struct verifier verifier)
     loop->tool_verifier = verifier;
 }
 
-/** Whether the round tells nothing of the conditions, because the run is to be given up. */
+/** Whether the round says nothing about the conditions, because the run must be parked. */
 static bool was_cut_off(const struct loop *loop)
 {
     bool is_cut_off = false;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * A context: a record whose values are set again and again. Each attribute owns the memory behind
+ * A context: a record whose values are set again and again. Each attribute owns the memory of
  * its strings and its JSON values, so that setting one never grows without bound.
  */
 #include "base/memory.h"

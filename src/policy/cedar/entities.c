@@ -47,7 +47,7 @@ bool cedar_entity_has_ancestor(const struct cedar_entity *entity, const struct c
     const uint32_t *slots = entity->ancestor_slots;
     size_t slot = uid->hash & entity->ancestor_mask;
     for (; slots[slot] != 0; slot = (slot + 1) & entity->ancestor_mask) {
-        /* The list may go on behind what belongs to this entity. */
+        /* The list may continue after what belongs to this entity. */
         if (cedar_uid_equals(entity->ancestors[slots[slot] - 1], uid)) {
             return slots[slot] <= entity->ancestor_count;
         }

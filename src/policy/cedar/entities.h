@@ -3,7 +3,7 @@
  * Entities as an immutable table: attributes, tags, and all ancestors of each.
  *
  * Entities share lists of ancestors. One with a single parent has the list of that parent and the
- * parent behind it, so a list grows at its end and each entity owns a beginning of it: a chain of
+ * parent after it, so a list grows at its end and each entity owns a beginning of it: a chain of
  * n entities takes n places, not n * n / 2, and so do all members of a group.
  */
 #pragma once
@@ -39,7 +39,7 @@ const struct cedar_entity *cedar_entities_find(const struct cedar_entities *enti
 /** Whether `uid` is an ancestor of `entity`. */
 bool cedar_entity_has_ancestor(const struct cedar_entity *entity, const struct cedar_uid *uid);
 
-/** A context: a record whose values may be set again, and the memory behind them. */
+/** A context: a record whose values may be set again, and their memory. */
 struct cedar_context {
     struct arena arena;
     struct cedar_record record;

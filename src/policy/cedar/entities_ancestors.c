@@ -99,7 +99,7 @@ static int look_upwards(struct entities_load *load, uint32_t point, struct ances
         return r;
     }
     struct ancestor_list list = at->above;
-    /* Somebody else may have gone on behind these ancestors: then there has to be a copy. */
+    /* Another entity may have continued after these ancestors: then a copy is needed. */
     if (list.count == 0 || load->lists[list.list].count != list.count) {
         r = fork_list(load, list, &list.list);
     }

@@ -2,7 +2,7 @@
 /*
  * The evaluator: one function a kind of expression, small enough to need little of the stack.
  * Values are returned in two registers, and a failure travels up as a value of its own kind; where
- * it happened is kept in the evaluation and put into words only when somebody asks.
+ * it happened is kept in the evaluation and put into words only on request.
  *
  * What policies do most is to compare an attribute of a variable with a literal. Both kinds of
  * operand are taken without a call; whatever is unusual about them goes the long way.
@@ -19,7 +19,7 @@ static struct cedar_value failure(enum cedar_failure_code code)
 }
 
 /**
- * What follows when the operands are not at hand stands in functions of its own, so that a
+ * What follows when the operands are not at hand is in functions of its own, so that a
  * comparison of what is at hand calls nothing and needs no stack.
  */
 #define AT_LENGTH __attribute__((noinline))

@@ -95,7 +95,7 @@ static bool find_reference(const struct json_node *node, struct reference *ret_r
     return are_strings(ret_reference);
 }
 
-/** The same, or `["type","id"]`, which the real engine takes where only a uid can stand. */
+/** The same, or `["type","id"]`, which the real engine takes where only a uid can be. */
 static bool find_uid(const struct json_node *node, struct reference *ret_reference)
 {
     if (node != NULL && node->kind == JSON_NODE_ARRAY && node->count == 2) {

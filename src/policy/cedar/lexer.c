@@ -110,7 +110,7 @@ static struct token wrong(struct lexer *lexer, size_t begin, size_t end, const c
     return (struct token){.kind = TOKEN_WRONG, .begin = (uint32_t)begin, .end = (uint32_t)end};
 }
 
-/** @param end behind the closing quote */
+/** @param end after the closing quote */
 static struct token string_token(struct lexer *lexer, size_t begin)
 {
     for (size_t at = begin + 1; at < lexer->len; at++) {
@@ -197,7 +197,7 @@ struct token lexer_next(struct lexer *lexer)
     return (struct token){.kind = kind, .begin = (uint32_t)begin, .end = (uint32_t)lexer->at};
 }
 
-/** `\xHH`. @return bytes used behind the `x`, 0 when it is wrong */
+/** `\xHH`. @return bytes used after the `x`, 0 when it is wrong */
 static size_t read_byte_escape(const char *text, size_t len, uint32_t *ret_point)
 {
     int byte = len < 2 ? -1 : ascii_hex_byte(text);
@@ -208,7 +208,7 @@ static size_t read_byte_escape(const char *text, size_t len, uint32_t *ret_point
     return 2;
 }
 
-/** `\u{H..}`. @return bytes used behind the `u`, 0 when it is wrong */
+/** `\u{H..}`. @return bytes used after the `u`, 0 when it is wrong */
 static size_t read_unicode_escape(const char *text, size_t len, uint32_t *ret_point)
 {
     unsigned digits = 0;
@@ -234,7 +234,7 @@ static size_t read_unicode_escape(const char *text, size_t len, uint32_t *ret_po
     return 0;
 }
 
-/** @return bytes used behind the backslash, 0 when it is wrong */
+/** @return bytes used after the backslash, 0 when it is wrong */
 static size_t read_escape(const char *text, size_t len, uint32_t *ret_point)
 {
     static const char names[] = "nrt\\0'\"";

@@ -44,7 +44,7 @@ bool lexer_is_reserved(const char *text, size_t len);
 size_t lexer_identifier_len(const char *text, size_t len);
 
 /**
- * What a string literal stands for.
+ * The value of a string literal.
  * @param literal      between the quotes
  * @param ret_wildcard for a pattern: called for each wildcard, with what was collected so far in
  *                     `ret_text`; NULL for a plain string, where `\*` is an error

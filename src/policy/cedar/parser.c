@@ -213,7 +213,7 @@ static bool push_actions(struct parser *parser, struct scope *scope)
     return true;
 }
 
-/** What stands behind `action in`: one action or a list; both may be in brackets. */
+/** What follows `action in`: one action or a list; both may be in brackets. */
 static bool parse_actions(struct parser *parser, struct scope *scope)
 {
     unsigned brackets = open_brackets(parser);

@@ -66,7 +66,7 @@ const struct cedar_text *parser_path(struct parser *parser, bool *ret_is_before_
 const struct cedar_uid *parser_uid(struct parser *parser);
 
 void parser_push(struct parser *parser, const void *item);
-/** Copy what stands above `base` to the arena and drop it. */
+/** Copy what is above `base` to the arena and drop it. */
 const void *parser_pop_to(struct parser *parser, size_t base);
 
 /** Take an expression. @return NULL after a failure */

@@ -63,7 +63,7 @@ static void note_variable(struct expression *node)
     }
 }
 
-/** Give a node its operands, which stand on the stack above `base`. @return NULL: too deep */
+/** Give a node its operands, which are on the stack above `base`. @return NULL: too deep */
 static const struct expression *complete(struct parser *parser, struct expression *node,
                                          size_t base)
 {
@@ -451,7 +451,7 @@ static const struct expression *attribute(struct parser *parser, const struct ex
     return complete(parser, node, base);
 }
 
-/** `.name`, `.method(...)` and `["name"]` behind an expression. */
+/** `.name`, `.method(...)` and `["name"]` after an expression. */
 static const struct expression *member(struct parser *parser, const struct expression *of)
 {
     if (parser_accept(parser, PUNCTUATION('[', 0))) {

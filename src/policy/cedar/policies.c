@@ -90,7 +90,7 @@ static void append_entry(struct cedar_builder *builder, const struct policy *pol
     HASH_ADD_KEYPTR(hh, builder->by_id, entry->policy.id->bytes, entry->policy.id->len, entry);
 }
 
-/** Forget what was added behind the first `count`. */
+/** Remove what was added after the first `count`. */
 static void truncate_entries(struct cedar_builder *builder, size_t count)
 {
     while (builder->count > count) {

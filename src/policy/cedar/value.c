@@ -103,7 +103,7 @@ static bool sets_equal(const struct cedar_set *a, const struct cedar_set *b)
         return false;
     }
     for (size_t i = 0; i < a->count; i++) {
-        /* Members with one hash may stand in another order. */
+        /* Members with one hash may be in another order. */
         if (!cedar_value_equals(a->values[i], b->values[i]) &&
             !cedar_set_contains(b, a->values[i])) {
             return false;
@@ -143,7 +143,7 @@ static uint64_t record_hash(const struct cedar_record *record)
 {
     uint64_t hash = record->count;
     for (size_t i = 0; i < record->count; i++) {
-        /* A sum, because fields with one hash may stand in another order. */
+        /* A sum, because fields with one hash may be in another order. */
         hash += mix(record->fields[i].hash, cedar_value_hash(record->fields[i].value));
     }
     return hash;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Values of the Cedar language. A value is 16 bytes; what does not fit lies in an arena of whoever
- * made it (policy set, entities, context, or one decision's scratch memory) and never changes.
+ * Values of the Cedar language. A value is 16 bytes; what does not fit lies in an arena of its
+ * creator (policy set, entities, context, or one decision's scratch memory) and never changes.
  *
  * Nothing is interned across objects, so that policy sets, entities and contexts share no table and
  * no lock: texts carry their hash, and two are equal when hash, length and bytes are.

@@ -120,7 +120,7 @@ static void collect(struct operands *operands, const struct expression *expressi
     }
 }
 
-/** Copy what was collected behind the term. */
+/** Copy what was collected after the term. */
 static void keep_values(struct operands *operands, struct explain_term *term)
 {
     struct explain_value *values =

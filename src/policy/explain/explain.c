@@ -115,7 +115,7 @@ enum explain_state explain_state(struct explain *explain, uint32_t index)
     return state_of(explain, explain->policies->policies[index]);
 }
 
-/** A scope as it stands there after linking: slots have become entities. */
+/** A scope as it is after linking: slots have become entities. */
 static void write_scope(const struct scope *scope, enum request_variable variable,
                         struct buf *ret_text)
 {

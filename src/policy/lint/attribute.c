@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Attributes and tags: whether there are such, and whether a guard stands in front of them. */
+/* Attributes and tags: whether there are such, and whether a guard precedes them. */
 #include "base/auto.h"
 #include "base/buf.h"
 #include "base/suggest.h"

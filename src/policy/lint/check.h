@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * What the lint's files share. A policy is checked in two passes: lint_words.c reads its text for
- * names of types, actions and annotations, wherever they stand; lint_type.c walks its conditions
+ * names of types, actions and annotations, wherever they are; lint_type.c walks its conditions
  * with a static type for each expression.
  *
  * Types are kept for each action apart, because the resource and the context depend on it. A place
@@ -31,7 +31,7 @@ struct lint {
     size_t finding_count;
     uint32_t index;
     const struct policy *policy; /**< the one being checked */
-    struct source_mark latest;   /**< the latest finding: the next is often just behind it */
+    struct source_mark latest;   /**< the latest finding: the next is often just after it */
 };
 
 /** Report a finding at an offset of the policy's source. */

@@ -4,7 +4,7 @@
  * literals and variables. The rules of operators and attributes are in files of their own.
  *
  * As in evaluation, `a && b` gets to `b` only when `a` is true, so a test of the action, of the
- * resource's type or with `has` on the left guards what stands on the right.
+ * resource's type or with `has` on the left guards what is on the right.
  */
 #include "base/auto.h"
 #include "base/buf.h"
@@ -38,7 +38,7 @@ static struct lint_facts either(struct lint_facts a, struct lint_facts b)
     };
 }
 
-/** `&&` goes on to the next operand when one is true, `||` when it is false. */
+/** `&&` continues with the next operand when one is true, `||` when it is false. */
 static struct lint_outcome check_chain(struct lint *lint, const struct expression *expression,
                                        struct lint_facts given)
 {
