@@ -85,7 +85,7 @@ static void server_end(const struct mock_server *server)
     waitpid(server->pid, NULL, 0);
 }
 
-/** One exchange with the mock itself. @return the number behind "key": in its reply, or 0 */
+/** One exchange with the mock itself. @return the number after "key": in its reply, or 0 */
 static double server_ask(const struct mock_server *server, const char *method, const char *path,
                          const char *body, const char *key)
 {

@@ -41,5 +41,5 @@ void engine_start(struct engine *engine, struct engine_agent *agent);
 /** Run iterations, at most so many. @return those that were run: fewer when it has finished */
 size_t engine_turns(struct engine_agent *agent, size_t most);
 
-/** Release it; a run that has not ended is given up. */
+/** Release it; a run that has not ended is parked. */
 void engine_end(struct engine_agent *agent);

@@ -9,15 +9,15 @@
  * with the same tools. The floor takes system prompt, tools and settings from them, and the words
  * that begin each later iteration, so that both send the same and the server does the same.
  *
- * One iteration is: ask the model, make the call that it wants (write a file: temporary file,
- * rename), ask again with the answer. Messages are serialised once and spliced; the history keeps
- * its first message (with the system prompt) and a window behind it. Made durable, in one SQLite
+ * One iteration is: ask the model, make the call that it requests (write a file: temporary
+ * file, rename), send the result. Messages are serialised once and spliced; the history keeps
+ * its first message (with the system prompt) and a window after it. Made durable, in one SQLite
  * file with WAL and synchronous=FULL, in four transactions:
  *   1. the intent of the first request, with the words that begin the iteration;
  *   2. the first reply and the intent of the call;
  *   3. the call's result and the intent of the second request;
  *   4. the second reply and a checkpoint (iteration, tokens, where the window begins).
- * Nothing is checked, nobody can take over, nothing is policed, counted or shown.
+ * No checks, takeover, policies, counts or display.
  */
 #include "base/buf.h"
 

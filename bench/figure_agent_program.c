@@ -4,8 +4,8 @@
  *
  *   bench_agent run STORE BASE FOLDER N         one agent until it finishes, after N iterations;
  *                                               prints the peak of memory, MiB
- *   bench_agent history STORE BASE FOLDER N     prints the median time (us) of an iteration behind
- *                                               the Nth and of one behind the tenth
+ *   bench_agent history STORE BASE FOLDER N     prints the median time (us) of an iteration
+ *                                               after the Nth and of one after the tenth
  *   bench_agent many STORE BASE FOLDER N        N agents at once, each on a thread; prints how many
  *                                               have finished and what each adds to the peak, KiB
  *   bench_agent role BASE FOLDER                prints the role file
@@ -120,7 +120,7 @@ static void *work(void *argument)
 
 /**
  * Reading a role needs much more memory than the agent that comes of it, and each thread keeps what
- * it has freed for itself: one thread opens them all, as whoever runs thousands would do.
+ * it has freed for itself: one thread opens them all, as a program with thousands would do.
  */
 static void open_all(struct engine *engine, const char *base, pthread_barrier_t *barrier,
                      struct program_worker *workers, size_t count)

@@ -42,7 +42,7 @@ static void measure_iterations(struct bench *bench, struct rondo *rondo, struct 
               &ours, &bare);
 }
 
-/** Time from the wish to resume until the next body. */
+/** Time from the request to resume until the next body. */
 static double resume_us(struct rondo *rondo, const char *run_id)
 {
     double began = now_us();

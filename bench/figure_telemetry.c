@@ -138,7 +138,7 @@ static void write_agent(const struct bench *bench)
         "{\"text\":\"Going on.\",\"usage\":{\"input\":100,\"output\":5},\"forever\":true}\n");
 }
 
-/** A port whose queue of connections is full: whoever comes hears nothing. For ever open. */
+/** A port whose queue of connections is full: clients get no answer. Never closed. */
 static int dig_black_hole(void)
 {
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};

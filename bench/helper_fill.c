@@ -18,7 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/** Runs that go on at the same time. */
+/** Runs that run at the same time. */
 #define GROUP 100
 /** Events of a run in one transaction. */
 #define BATCH       100

@@ -327,7 +327,7 @@ static uint64_t last_position(const struct load_generator *load)
     return found == NULL ? 0 : strtoull(found + 11, NULL, 10);
 }
 
-/** Read what was committed behind a position. */
+/** Read what was committed after a position. */
 static struct journal read_journal(const struct load_generator *load, uint64_t after)
 {
     static char body[BODY_BYTES];

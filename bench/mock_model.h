@@ -14,7 +14,7 @@
  * What a request is answered with depends on its turn: the first request of a conversation is turn
  * 1, the one that carries the reply to it is turn 2. The turn is read from the request itself, so a
  * client that was killed and asks again gets the same turn again: ids of calls and the built-in
- * texts hold `_mock_TURN_`, and replies without such a mark are counted behind the last one that
+ * texts hold `_mock_TURN_`, and replies without such a mark are counted after the last one that
  * has it. A history may thus be trimmed at will. Where replies bear no marks and the history is
  * trimmed, a script says "turns_by": "count": then a body that was not seen before is a new turn.
  *
@@ -35,7 +35,7 @@
  *
  * A script:
  *   {"turns": [TURN, ...],
- *    "after": "finish" | "repeat" | "error",    behind the last turn; finish: calls finish_task
+ *    "after": "finish" | "repeat" | "error",    after the last turn; finish: calls finish_task
  *    "loop": {"iterations": 10, "tool": "NAME", "arguments": {...}, "calls": 1, "text_bytes": 0,
  *             "summary": "..."},                instead of turns
  *    "faults": {"TURN": [FAULT, ...]},          with turns or with a loop

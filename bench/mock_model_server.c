@@ -44,7 +44,7 @@ struct mock_connection {
     struct mock_connection *previous;
 };
 
-/** Somebody who waits. Stale ones (another number) are skipped. */
+/** A waiting connection. Stale ones (another number) are skipped. */
 struct mock_waiter {
     int64_t due_ns;
     struct mock_connection *connection;
@@ -271,7 +271,7 @@ static void answer_sent(struct mock_connection *connection)
     out->is_complete = false;
 }
 
-/** Go on sending. @return false when the connection is closed */
+/** Continue sending. @return false when the connection is closed */
 static bool continue_answer(struct mock *mock, struct mock_connection *connection)
 {
     enum sending result = send_answer(mock, connection);
@@ -475,7 +475,7 @@ uint16_t mock_port(const struct mock *mock)
     return mock->port;
 }
 
-/** Wake who has waited long enough. @return milliseconds until the next one, -1 = nobody waits */
+/** Wake connections whose wait is over. @return milliseconds until the next one, -1 = none waits */
 static int wake(struct mock *mock)
 {
     int64_t now = now_ns();

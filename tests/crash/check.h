@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What must hold of a store after any crash, held against what its victims were told:
+ * What must be true of a store after any crash, compared with what was acknowledged to its victims:
  *
  *  1. the database is intact;
  *  2. seq of each run is 1, 2, 3, ...; the run's row agrees;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * `rondo run ROLE -a` killed exactly before the N-th call of each system call that moves a run of
- * ten iterations on: syncs of the store, bytes sent to the model and received from it, renames of
- * the tool's file. Whoever resumes it must come to the journal of a run that was never disturbed,
+ * `rondo run ROLE -a` killed exactly before the N-th call of each system call that advances a run
+ * of ten iterations: syncs of the store, bytes sent to the model and received from it, renames of
+ * the tool's file. A resume must come to the journal of a run that was never disturbed,
  * but for the one step that was under way; and the model server must have been asked again for no
- * reply that stands in the journal, with the very bytes of the first time for the one that does
+ * reply that is in the journal, with the very bytes of the first time for the one that does
  * not.
  */
 #include "check.h"
@@ -137,7 +137,7 @@ struct account {
     int64_t doubtful;  /* turn whose call is in doubt; 0 = none */
 };
 
-/** The answer to a call in doubt stands for the one that was lost. */
+/** The answer to a call in doubt replaces the one that was lost. */
 static void look_for_doubt(struct account *account, struct json_object *data)
 {
     if (strcmp(json_get_string(data, "outcome", ""), "in_doubt") == 0) {
@@ -416,7 +416,7 @@ static void enumerate(void **state, const char *syscall, uint64_t stride, uint64
     assert_true(points >= least);
 }
 
-/** Each commit: behind the intent, the reply, the call's intent, its result, the checkpoint. */
+/** Each commit: after the intent, the reply, the call's intent, its result, the checkpoint. */
 TEST_WITH(every_commit_may_be_the_last_call, set_up, tear_down)
 {
     uint64_t stride = scene_is_long() ? 1 : 3;

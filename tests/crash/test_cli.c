@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * The command line with worker commands: killed at random instants, raced, and with a store that
- * fails. Each worker leaves processes behind on purpose, one of them in a session of its own; none
+ * fails. Each worker leaves processes on purpose, one of them in a session of its own; none
  * may be there after rondo itself was killed.
  */
 #include "check.h"
@@ -147,7 +147,7 @@ static void close_gate(const struct cli *cli)
 static struct check_findings kill_once(struct cli *cli, struct ledger *ledger,
                                        const struct check_findings *before)
 {
-    /* Behind a closed gate a worker never ends by itself. */
+    /* After a closed gate a worker never ends by itself. */
     bool is_closed = random_below(&cli->scene->random, 2) == 0;
     if (is_closed) {
         close_gate(cli);

@@ -57,7 +57,7 @@ static void check_refused(struct child *owner)
     assert_true(WIFEXITED(status));
 }
 
-/** Seq of the iteration that the next line "a ..." behind a line end has begun; 0 = none. */
+/** Seq of the iteration that the next line "a ..." after a line end has begun; 0 = none. */
 static uint64_t begun_seq(const struct buf *said, size_t *at)
 {
     const char *text = buf_string(said);
@@ -71,7 +71,7 @@ static uint64_t begun_seq(const struct buf *said, size_t *at)
 
 /**
  * The instant between a look at the lease and the body cannot be closed: the iteration that the old
- * owner had begun before the take-over, and no further one, may be heard of afterwards.
+ * owner had begun before the take-over, and no other, may appear afterwards.
  */
 static void check_begun_no_more(const struct child *owner, size_t from, const struct child *heir)
 {

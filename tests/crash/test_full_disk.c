@@ -22,7 +22,7 @@
 
 /** For a strict loop, which fills it by itself. */
 #define SMALL_DISK "size=1m"
-/** For one that goes on until space is freed. */
+/** For one that runs until space is freed. */
 #define LARGE_DISK    "size=8m"
 #define BALLAST_BYTES (7 * 1024 * 1024)
 

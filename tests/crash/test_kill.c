@@ -13,7 +13,7 @@
 
 /** Kills on one store before a new one is begun. */
 #define KILLS_PER_STORE 20
-/** Latest instant for a kill, behind the start of the process. */
+/** Latest instant for a kill, after the start of the process. */
 #define LATEST_KILL_NS (100 * NS_PER_MS)
 
 struct figures {

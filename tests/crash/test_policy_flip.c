@@ -154,7 +154,7 @@ static void flip(struct flipping *flipping)
 /** Options that runs of a process have of their own; 0 = what the policies say. */
 static const char *const own_limits[PROCESSES] = {"0", "1000", "20", "10"};
 
-/** @param is_again whether it only goes on with what a killed one has left */
+/** @param is_again whether it only continues what a killed one left */
 static struct child *start_process(struct flipping *flipping, size_t index, const char *loops,
                                    bool is_again)
 {
@@ -219,7 +219,7 @@ static void kill_process(struct flipping *flipping, size_t index, const char *lo
 
 /**
  * Wait until one process has said something, any of them, and pass over the rest of what it has
- * said by now: the test goes on as fast as the loops do, and does not lag behind.
+ * said by now: the test runs as fast as the loops do, and does not lag.
  */
 static bool await_progress(struct flipping *flipping)
 {
@@ -270,8 +270,8 @@ struct run_story {
     size_t flip;                  /* which change that is */
     int64_t limit;                /* iterations that are allowed by it, with the run's own option */
     int64_t own_limit;            /* 0 = none */
-    int64_t asked_after_ns;       /* the gate of the next iteration is passed behind this */
-    int64_t started;              /* iteration that began last; its gate is to be checked, or 0 */
+    int64_t asked_after_ns;       /* the gate of the next iteration is passed after this */
+    int64_t started;              /* iteration that began last, whose gate must be checked, or 0 */
     int64_t finished;
     bool is_over;
 };

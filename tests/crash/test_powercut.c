@@ -5,7 +5,7 @@
  * Another boot replays the file system's journal, and the store must hold everything that was
  * acknowledged. A control, whose victim does not sync, shows that the test can fail.
  *
- * The disk behind the machine keeps what was written to it, flushed or not: a drive that loses or
+ * The disk after the machine keeps what was written to it, flushed or not: a drive that loses or
  * reorders its cache is a harder case than this.
  */
 #include "check.h"
@@ -60,7 +60,7 @@ static void make_disk(struct crash_scene *scene)
     run_tool(scene, argv);
 }
 
-/** @param word what the machine is to do; see powercut/init */
+/** @param word command for the machine; see powercut/init */
 static struct child *start_machine(struct crash_scene *scene, const char *word,
                                    const char *second_disk)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Several processes want the same run, or the same exclusive agent, at the same instant: exactly
- * one gets it, and the others learn who has it. Every other round has two of them; in the rest four
+ * Several processes claim the same run, or the same exclusive agent, at the same instant: exactly
+ * one gets it, and the others learn its holder. Every other round has two of them; in the rest four
  * make it likelier that one meddles with a lease that another has just got.
  */
 #include "check.h"

@@ -22,7 +22,7 @@ struct syscall_trial {
     const char *error;
     const char *suffix; /* "+" = from the N-th call on */
     uint64_t stride;    /* of the short version */
-    bool is_sync;       /* nothing may be acknowledged behind the fault */
+    bool is_sync;       /* nothing may be acknowledged after the fault */
 };
 
 static struct injected run_victim(struct crash_scene *scene, const char *syscalls,

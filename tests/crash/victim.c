@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * The victim: runs loops on a store with the real driver and says on stdout what was acknowledged
- * to it, one line a write, so that whoever kills it knows what must be in the store afterwards:
+ * to it, one line a write, so that its killer knows what must be in the store afterwards:
  *
  *     r                        ready, waiting at the barrier
  *     s RUN                    a run was created
  *     w RUN EPOCH HOW          a run was claimed
- *     h RUN DESCRIPTION        a run is held by somebody else
+ *     h RUN DESCRIPTION        a run is held by another process
  *     a RUN ITERATION ATTEMPT SEQ   loop_next returned: this iteration's beginning is committed,
  *                              and all events up to SEQ are
- *     g RUN ITERATION          likewise, but the store fails and the run goes on without it
+ *     g RUN ITERATION          likewise, but the store fails and the run continues without it
  *     c RUN NUMBER             a checkpoint on demand was saved
  *     p RUN                    the run was given up
  *     e RUN STATUS             the run has its final status
- *     x RUN CODE MESSAGE       the loop cannot go on in this process
+ *     x RUN CODE MESSAGE       the loop cannot continue in this process
  *     f CODE MESSAGE           the store could not be opened, or no other run could be started
  *     ! TEXT                   something that must never be
  *
@@ -59,7 +59,7 @@ struct victim {
     size_t next_waiting;
     int64_t run_count;
     atomic_int failures;
-    atomic_bool is_done; /* take no further run */
+    atomic_bool is_done; /* take no more runs */
 };
 
 static atomic_bool is_sync_off;

@@ -26,7 +26,7 @@ struct victim_options {
     bool best_effort;
     bool exclusive;
     bool hold;    /**< bodies last until the loop is cancelled */
-    bool keep;    /**< like hold, but until a byte or the end of stdin; then the run is given up */
+    bool keep;    /**< like hold, but until a byte or the end of stdin; then the run is released */
     bool barrier; /**< print "r" and wait for a byte on stdin before claiming */
     bool again;   /**< after a failure of the store, try to start another run */
     bool others;  /**< leave runs alone that others hold, or have ended since */

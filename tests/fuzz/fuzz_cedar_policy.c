@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Cedar policies: a text is refused at a place inside of it, or each of its policies stands in the
- * text and is taken alone as well; requests get the same answer with and without an index, and
+ * Cedar policies: a text is refused at a place inside of it, or each of its policies is in the
+ * text and is accepted alone as well; requests get the same answer with and without an index, and
  * failures are put into words. Some of the seeds are from the official corpus (Apache-2.0).
  */
 #include "fuzz.h"

@@ -3,7 +3,7 @@
  * Stored checkpoints. Input: one byte of flags, seven bytes of numbers, then fold, custom data,
  * conditions and state, split at bytes 0xff. Handed out by a store that has nothing else. With flag
  * 1 the digest is made to fit, by the description of format 1 and not by the code under test, so
- * that what stands behind the digest is reached too. What loads must be what was stored.
+ * that what follows the digest is reached too. What loads must be what was stored.
  */
 #include "fuzz.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Paths into answers: a line with the expression, JSON behind it. Whatever the expression, what is
+ * Paths into answers: a line with the expression, JSON after it. Whatever the expression, what is
  * taken out is JSON, no longer than what it was taken from but for the commas and names around it,
  * and the same a second time.
  */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Requests through the HTTP server. Whatever arrives: a handler sees only requests that have one
- * meaning, each answer begins like one, and the server goes on serving.
+ * meaning, each answer begins like one, and the server keeps serving.
  */
 #include "fuzz_server.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Owner names from a shared store: nobody is called dead who was not named by this machine. */
+/* Owner names from a shared store: no process is called dead that this machine did not name. */
 #include "fuzz.h"
 
 #include "loop/control/owner.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Permissions: the first line of the input is a glob, the second the permissions of an entry, the
- * rest the arguments of a call. Globs without sets are held against a matcher that is too simple to
- * be wrong; an answer of permissions comes from the lists.
+ * rest the arguments of a call. Globs without sets are compared with a matcher that is too simple
+ * to be wrong; an answer of permissions comes from the lists.
  */
 #include "fuzz.h"
 

@@ -4,7 +4,7 @@
  * run. A limit that was found is checked by asking: at it the authorizer denies, right below it
  * and, where it is exact, everywhere below it allows.
  *
- * The first byte says two bits each what the texts behind it are (entities, links, else policies);
+ * The first byte says two bits each what the texts after it are (entities, links, else policies);
  * a NUL ends a text.
  */
 #include "fuzz.h"

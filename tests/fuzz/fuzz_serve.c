@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Requests through the whole server: HTTP, who may, routes, handlers, the store. Whatever is asked:
+ * Requests through the whole server: HTTP, access, routes, handlers, the store. Whatever is asked:
  * nothing is an internal error, each answer of ours is JSON or what it says, has the headers of
  * safety, and gives no token away.
  *
@@ -96,7 +96,7 @@ static void start(void)
     start_run();
 }
 
-/** What who administers may try: nothing that executes or is kept for ever. */
+/** What an administrator may try: nothing that executes or is kept for ever. */
 static bool is_harmless(const char *line)
 {
     return strncmp(line, "GET ", 4) == 0 || strncmp(line, "HEAD ", 5) == 0 ||

@@ -41,7 +41,7 @@ static inline int fuzz_try_to_connect(const struct sockaddr_in *to)
 {
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     FUZZ_CHECK(fd >= 0);
-    struct linger linger = {.l_onoff = 1}; /* no port stays in use behind an input */
+    struct linger linger = {.l_onoff = 1}; /* no port stays in use after an input */
     setsockopt(fd, SOL_SOCKET, SO_LINGER, &linger, sizeof(linger));
     struct timeval patience = {.tv_sec = 20};
     setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));

@@ -47,7 +47,7 @@ static void print_counters(uint64_t first, uint64_t count, const struct sim_coun
     }
 }
 
-/** A seed that goes on for so long does not end. */
+/** A seed that runs for so long does not end. */
 #define SEED_SECONDS 30
 
 static volatile uint64_t present_seed;

@@ -62,8 +62,8 @@ static void check_pause(struct sim_run *run, const struct journal_event *event)
 }
 
 /**
- * Count the time up to an event, by a clock that nobody sets. Bodies and verifying go on under a
- * pause. When an owner died is not in the journal: whoever claims the run counts up to when it was
+ * Count the time up to an event, by a clock that cannot be set. Bodies and verification continue
+ * during a pause. When an owner died is not in the journal: the next claim counts up to when it was
  * seen last, by the wall clock.
  */
 static void count_time(struct sim_run *run, const struct journal_event *event)

@@ -121,7 +121,7 @@ static void steer(struct sim_world *world)
     }
     unsigned index = (unsigned)sim_below(world, world->run_count);
     const char *id = world->runs[index].id;
-    if (sim_chance(world, 20)) { /* also letters to whom they do not concern */
+    if (sim_chance(world, 20)) { /* also letters for others */
         static const char *const kinds[] = {"pause", "continue", "limits"};
         world->memory->ops->post(world->memory, id, kinds[sim_below(world, 3)],
                                  "{\"by\":\"sim\",\"max_iterations\":7}", NULL);
@@ -226,7 +226,7 @@ static void finish_run(struct sim_world *world, unsigned index)
     model_check_store(run);
 }
 
-/** Whoever froze wakes up when all is over: it may read, but it must not write. */
+/** Frozen processes wake up when all is over: it may read, but it must not write. */
 static void wake_frozen(struct sim_world *world)
 {
     for (unsigned i = 1; i < SIM_OWNERS; i++) {

@@ -76,7 +76,7 @@ struct sim_run {
     bool is_damaged[SIM_MAX_CHECKPOINTS + 1];
     char state[SIM_STATE_SIZE]; /* that the next body has to find: of the last finished one */
     char saved[SIM_STATE_SIZE]; /* that the store holds */
-    bool is_state_lost; /* the store's was damaged, and an owner went on with an older one */
+    bool is_state_lost; /* the store's was damaged, and an owner continued with an older one */
     bool has_interim;
     bool is_interim_damaged;
 
@@ -204,7 +204,7 @@ void world_init(struct sim_world *world, uint64_t seed, bool is_verbose,
 void world_fini(struct sim_world *world);
 void world_boot(struct sim_owner *owner);
 void world_crash(struct sim_owner *owner);
-/** Let time pass; processes that are not frozen go on meanwhile. */
+/** Let time pass; processes that are not frozen continue meanwhile. */
 void world_pass(struct sim_world *world, int64_t duration_ns);
 /** Set the wall clock. */
 void world_set_clock(struct sim_world *world, int64_t by_ns);
@@ -218,6 +218,6 @@ int64_t world_frozen_ns(const struct sim_owner *owner, int64_t from_ns, int64_t 
 void world_advance(struct sim_owner *owner, unsigned run_index);
 void world_start_run(struct sim_owner *owner);
 void world_resume(struct sim_owner *owner, unsigned run_index);
-/** An owner's people pause, continue or limit a run, whoever executes it. */
+/** An owner's users pause, continue or limit a run, whichever process executes it. */
 void world_control(struct sim_owner *owner, unsigned run_index);
 void world_park(struct sim_owner *owner, unsigned run_index);

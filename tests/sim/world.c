@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Owners and what they do: processes with a runtime of their own over the common store, each behind
+ * Owners and what they do: processes with a runtime of their own over the common store, each with
  * its own fault decorator. A process that dies inside a store call gets no answer and can do
  * nothing more; the rest of its code still runs here, against a store that is gone for it.
  */
@@ -21,7 +21,7 @@
 #include <unistd.h>
 
 #define START_NS (INT64_C(1800000000) * NS_PER_S)
-/** Processes show that often that they go on, as the keeper does. */
+/** Interval at which processes show that they run, as the keeper does. */
 #define BEAT_NS (NS_PER_S / 2)
 
 void sim_trace(const struct sim_world *world, const char *format, ...)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A thread that accepts, and one for each connection. Everything shared stands under one mutex. */
+/* A thread that accepts, and one for each connection. Everything shared is guarded by one mutex. */
 #include "http_peer.h"
 
 #include "base/auto.h"

@@ -26,7 +26,7 @@ struct peer_reply {
     const char *path;  /**< only for requests whose path begins so; NULL = any */
     const char *bytes; /**< status line, headers, body, as they are sent */
     size_t len;        /**< of the bytes; 0 = strlen */
-    size_t repeat;     /**< send the bytes behind `repeat_from` so many times in all; 0 = once */
+    size_t repeat;     /**< send the bytes after `repeat_from` so many times in all; 0 = once */
     size_t repeat_from;
     size_t piece_bytes; /**< send in pieces of this size, each in a packet of its own; 0 = whole */
     bool stalls;        /**< stop before byte `stall_at` until http_peer_release */
@@ -56,12 +56,12 @@ const char *http_peer_url(struct http_peer *peer, const char *path);
 
 /** Add a reply with Content-Length. @param headers lines that end with CRLF, or NULL */
 void http_peer_reply(struct http_peer *peer, int status, const char *headers, const char *body);
-/** Add a reply as it stands. */
+/** Add a reply unchanged. */
 void http_peer_reply_raw(struct http_peer *peer, const struct peer_reply *reply);
 /** The reply when no other one fits. */
 void http_peer_always(struct http_peer *peer, int status, const char *headers, const char *body);
 
-/** Let all replies go on that stall now or later. */
+/** Release all replies that stall now or later. */
 void http_peer_release(struct http_peer *peer);
 
 /** Requests that have come in full. */

@@ -27,7 +27,7 @@ bool http_raw_send_text(int fd, const char *text);
  * @return whether the peer ended the connection
  */
 bool http_raw_read_all(int fd, struct buf *ret_bytes, int64_t timeout_ns);
-/** Read until the text has come, behind what is in the buffer already. @return whether it came */
+/** Read until the text has come, after what is in the buffer already. @return whether it came */
 bool http_raw_read_until(int fd, struct buf *bytes, const char *text, int64_t timeout_ns);
 /** Read one whole answer with a Content-Length (of HEAD: its head). @return its status, or -1 */
 int http_raw_read_answer(int fd, struct buf *ret_head, struct buf *ret_body, bool is_head);

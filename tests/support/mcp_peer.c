@@ -180,7 +180,7 @@ static void do_input(struct json_object *request, struct json_object *params)
     send_result_text(request, text);
 }
 
-/** Report now and then that the work goes on, or only say something. */
+/** Report progress now and then, or only say something. */
 static void do_work(struct json_object *request, struct json_object *params, bool reports)
 {
     struct json_object *token = NULL;

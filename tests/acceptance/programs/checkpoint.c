@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Saves, loses and finds states: "save N" saves on demand in iteration N, "die N" is killed in
- * iteration N, "resume N" goes on with the run until iteration N, "time BYTES" measures a save.
+ * iteration N, "resume N" resumes the run until iteration N, "time BYTES" measures a save.
  */
 #include "program.h"
 

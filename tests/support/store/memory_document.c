@@ -19,7 +19,7 @@ static int compare(const struct memory_document *document, const char *collectio
     return order != 0 ? order : strcmp(document->key, key);
 }
 
-/** Index of the first document at or behind this place. */
+/** Index of the first document at or after this place. */
 static size_t lower_bound(const struct document_array *array, const char *collection,
                           const char *key)
 {

@@ -130,7 +130,7 @@ static int compare_for_list(const void *left, const void *right)
     return first->is_ascending ? order : -order;
 }
 
-/** Where the query's list begins: behind this. */
+/** Where the query's list begins: after this. */
 static struct list_place beginning_of(struct memory_store *store,
                                       const struct store_run_query *query)
 {

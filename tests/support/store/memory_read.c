@@ -17,7 +17,7 @@ int memory_get_run(struct store *base, const char *run_id, struct store_run *ret
     return run != NULL ? 0 : memory_rows_missing(run_id, err);
 }
 
-/** Index of the first event behind `position`. */
+/** Index of the first event after `position`. */
 static size_t index_behind(const struct event_array *order, uint64_t position)
 {
     size_t low = 0;

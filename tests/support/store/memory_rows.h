@@ -20,7 +20,7 @@ struct memory_event {
     uint64_t position;
     uint64_t seq;
     int64_t time_ns;
-    const char *type; /**< behind the data */
+    const char *type; /**< after the data */
     size_t data_len;
     char data[];
 };
@@ -48,7 +48,7 @@ struct memory_policy_change {
 struct memory_document {
     char collection[STORE_COLLECTION_LEN + 1];
     char key[STORE_KEY_LEN + 1];
-    char *data; /**< owned; with a NUL behind it */
+    char *data; /**< owned; with a NUL after it */
     size_t data_len;
     uint64_t version;
     int64_t updated_ns;

@@ -10,7 +10,7 @@
 #include <string.h>
 
 /**
- * The owned run that stands in the way of a claim: of those whose lease runs, the one that does for
+ * The owned run that blocks a claim: of those whose lease runs, the one that does for
  * the longest time, else any; NULL when none does.
  */
 static struct memory_run *find_other_owned(struct memory_store *store, const struct store_run *run,

@@ -177,7 +177,7 @@ SCENE_TEST(later_iterations_are_shown_the_plan)
                   "{\"description\":\"write\",\"status\":\"in_progress\",\"notes\":\"half\"},"
                   "{\"description\":\"rest\"}]}")) SAY("Planned.") FINISH("completed"),
         RONDO_COMPLETED);
-    expect_prompt(scene, 2, "(absent)"); /* the same iteration goes on */
+    expect_prompt(scene, 2, "(absent)"); /* the same iteration continues */
     expect_prompt(scene, 3,
                   "Go on.\n\nCURRENT STATUS:\nCurrent Plan:\n  1. [x] read (completed)\n"
                   "  2. [ ] write (in_progress)\n       half\n  3. [ ] rest (pending)");

@@ -155,7 +155,7 @@ SCENE_TEST(a_reply_is_durable_while_a_person_is_asked)
     assert_int_equal(scene->call_count, 1);
 }
 
-/* ---- What stands in the journal, and when --------------------------------------------------- */
+/* ---- What is in the journal, and when -------------------------------------------------- */
 
 static void look_for_intent(struct agent_scene *scene, const struct tool *tool,
                             const struct tool_call *call)
@@ -237,7 +237,7 @@ static void write_calls(struct buf *turns, const char *tool, int count)
     buf_append_string(turns, "]}\n");
 }
 
-/** The answers must stand in the order of the calls. */
+/** The answers must be in the order of the calls. */
 static void look_at_order(struct agent_scene *scene, const struct model_request *request)
 {
     const int *count = scene->mine;

@@ -2,7 +2,7 @@
 /*
  * Agents that are cut off and resumed. One run of ten iterations dies at each of its commits,
  * before and after the commit took effect, and must come to the journal of a run that was never
- * disturbed; the model must be sent the very same bytes, and asked for nothing that stands in the
+ * disturbed; the model must be sent the very same bytes, and asked for nothing that is in the
  * journal.
  */
 #include "../../support/sanitizer.h"
@@ -42,7 +42,7 @@ struct sent_messages {
     size_t counts[MOST_TURNS];
 };
 
-/** How the run of a test is to go. */
+/** How the run of a test goes. */
 struct resume_setting {
     int window;
     int interval;
@@ -249,7 +249,7 @@ static void compare_essence(const struct essence *expected, const struct essence
 struct death {
     uint64_t commit; /* 0 = it lives */
     enum store_fault fault;
-    bool is_newest_damaged; /* whoever comes next finds the newest checkpoint damaged */
+    bool is_newest_damaged; /* the next resume finds the newest checkpoint damaged */
 };
 
 static bool has_completed(const struct agent_scene *scene)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * A store in memory behind a decorator that dies on demand, a clock that stands still, runs whose
+ * A store in memory with a decorator that dies on demand, a clock that stands still, runs whose
  * events are written as they are needed, and monitors without threads.
  */
 #pragma once

@@ -165,8 +165,8 @@ MAIL_TEST(a_test_reaches_its_sink)
     http_peer_always(mail->peer, 200, NULL, "");
     add_sink(mail, "ops", "webhook", "/hook");
     assert_int_equal(sink_test(mail->world->memory, "ops", NULL), 0);
-    world_tick(mail->world); /* The test is due at the machine's time, which the world's is behind
-                                or before: both are fine. */
+    world_tick(mail->world); /* The test is due at the machine's time, which the world's
+                                is after or before: both are fine. */
     mail->world->now_ns += 100000 * HOUR_NS;
     world_tick(mail->world);
     const struct peer_request *request = http_peer_request(mail->peer, 0);

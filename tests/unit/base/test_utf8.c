@@ -37,7 +37,7 @@ TEST(other_sequences_have_none)
         "\xe0\x9f\xbf",     /* overlong */
         "\xed\xa0\x80",     /* surrogate */
         "\xf0\x8f\xbf\xbf", /* overlong */
-        "\xf4\x90\x80\x80", /* behind U+10FFFF */
+        "\xf4\x90\x80\x80", /* after U+10FFFF */
         "\xf5\x80\x80\x80",
         "\xff",
         "\xc2",

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * A world for one loop: a store in memory behind a decorator that fails on demand, a clock that
+ * A world for one loop: a store in memory with a decorator that fails on demand, a clock that
  * only moves when somebody sleeps, and a verifier that answers from a list. Nothing here takes
  * time, so every test says exactly what happens.
  */

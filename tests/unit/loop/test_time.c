@@ -98,7 +98,7 @@ FIXTURE_TEST(a_checkpoint_is_right_when_the_clock_is_set_just_before_it)
     loop_free(loop);
 }
 
-/** Who resumed it died before the first event: the run had ended all the while. */
+/** The resuming process died before the first event: the run had ended all the while. */
 FIXTURE_TEST(the_time_after_the_end_of_a_run_is_not_active)
 {
     struct loop_fixture *fixture = *state;

@@ -258,7 +258,7 @@ WORLD_TEST(dead_runs_are_left_alone_where_that_is_wanted)
     assert_int_equal(row_of(world, dead).summary.status, RONDO_RUNNING);
 }
 
-/** A stop that nobody came to read counts for whoever takes the run over. */
+/** A stop that no process has read counts for the one that takes the run over. */
 WORLD_TEST(a_dead_run_that_was_to_stop_is_not_executed)
 {
     struct orchestrator_world *world = *state;

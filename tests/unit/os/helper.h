@@ -20,7 +20,7 @@
 
 /** Nothing here takes this long, even on a slow machine under a sanitizer. */
 #define GENEROUS_NS (60 * NS_PER_S)
-/** For commands that would go on for ever. */
+/** For commands that would run for ever. */
 #define FOREVER "sleep 1000"
 
 extern char **environ;

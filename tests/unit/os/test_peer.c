@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Who is at the other end. The program starts itself as a client that confines itself first:
+ * The peer of a connection. The program starts itself as a client that confines itself first:
  * "test_os_peer free|namespace|filter PORT", or with the path of a Unix socket instead.
  */
 #include "os/peer.h"

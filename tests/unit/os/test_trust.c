@@ -249,7 +249,8 @@ CASE(reach_is_seen_through_links_and_dots)
     snprintf(path, sizeof(path), "%s/x.cedar", outside);
     assert_false(trust_is_in_reach(path, folders));
     assert_false(trust_is_in_reach(path, NULL));
-    /* A link in the project leads out of it: who can write the project can turn the link. */
+    /* A link in the project leads out of it: anyone who can write the project can change the link.
+     */
     assert_int_equal(symlink(outside, in_project("out")), 0);
     assert_true(trust_is_in_reach(in_project("out/x.cedar"), folders));
     /* A link outside leads through the project and out again. */

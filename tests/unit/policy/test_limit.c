@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Finding limits: shapes of policies with the number that is behind them, and policies by chance
- * whose limit the authorizer knows by being asked about every value.
+ * Finding limits: shapes of policies with their limit, and policies by chance
+ * whose limit the authorizer knows by trying every value.
  */
 #include "policy/limit.h"
 

@@ -288,7 +288,7 @@ TEST(a_template_does_not_take_the_place_of_an_own_policy)
 
 TEST(templates_apply_where_they_are_linked)
 {
-    /* Links may stand before the template: policies are read first. */
+    /* Links may be before the template: policies are read first. */
     struct ruleset_text texts[] = {
         part(RULESET_LINKS, "links.json", links_text),
         part(RULESET_POLICIES, "b.cedar", PERMIT),

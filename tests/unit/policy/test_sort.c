@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-/** An element with something behind its key. */
+/** An element with something after its key. */
 struct item {
     uint32_t key;
     uint32_t check; /* always the inverse of the key */

@@ -34,7 +34,7 @@ static void *read_on(void *argument)
     bool is_last = false;
     while (!is_last) {
         struct watch_message message;
-        is_last = atomic_load(reader->is_over); /* and one look behind it */
+        is_last = atomic_load(reader->is_over); /* and one look after it */
         int r = watch_look(reader->watch, &view, &message, NULL);
         reader->changes += r == WATCH_CHANGED;
         reader->wrong += (r != WATCH_CHANGED && r != WATCH_SAME) || !is_whole(&view);

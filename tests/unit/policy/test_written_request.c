@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Questions and files of cases: what may stand in them, and what is said about the rest. */
+/* Questions and files of cases: what may be in them, and what is said about the rest. */
 #include "policy/written_request.h"
 
 #include "base/buf.h"

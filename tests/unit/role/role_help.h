@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/** A whole role but for what comes behind its model; seven lines. */
+/** A whole role but for what follows its model; seven lines. */
 #define HEAD                                                                                 \
     "apiVersion: initrunner/v1\nkind: Agent\nmetadata: {name: my-agent}\nspec:\n  role: R\n" \
     "  model: {provider: p, name: n}\n"

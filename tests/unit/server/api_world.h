@@ -78,7 +78,7 @@ static inline void ask(struct api_world *world, const char *method, const char *
     json_parse(ret_answer->body, strlen(ret_answer->body), &ret_answer->json, NULL);
 }
 
-/** Ask and hold the status against one. */
+/** Send a request and check its status. */
 static inline void expect(struct api_world *world, const char *method, const char *path,
                           const char *token, const char *headers, const char *body, int status)
 {

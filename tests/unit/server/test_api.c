@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The API over loopback: who gets in, what is refused, and what runs look like. */
+/* The API over loopback: access, refusals, and what runs look like. */
 #include "api_world.h"
 #include "server/assets.h"
 #include "server/router.h"
@@ -154,7 +154,7 @@ TEST(bodies_that_are_wrong_are_named)
                    "unsupported_media_type");
     expect_problem(world, "POST", "/v1/runs", token, "",
                    "{\"command\":[\"true\"],\"agent_id\":\"stranger\"}", "forbidden");
-    /* Without a sandbox: only for who administers. */
+    /* Without a sandbox: only with the scope administer. */
     expect_problem(world, "POST", "/v1/runs", token, "",
                    "{\"command\":[\"true\"],\"agent_id\":\"fixer\"}", "forbidden");
     expect_problem(world, "POST", "/v1/runs", token, "", START, "forbidden");
@@ -206,7 +206,7 @@ static bool take_record(const struct store_document *document, void *context)
 
 /**
  * As if the server had died before it recorded the answer of the only key.
- * @param run_id that the request was to make; NULL = as it is
+ * @param run_id that the request made; NULL = as it is
  */
 static void lose_answer(struct api_world *world, const char *run_id)
 {

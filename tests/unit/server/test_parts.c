@@ -67,7 +67,7 @@ static struct json_object *member(struct json_object *object, const char *name)
     return value;
 }
 
-/** Parameters of an operation that stand in the query, held against a route's list. */
+/** Parameters of an operation in the query, checked against a route's list. */
 static size_t check_parameters(struct json_object *operation, const struct route *route)
 {
     struct json_object *list = member(operation, "parameters");
@@ -155,7 +155,8 @@ TEST(the_description_knows_every_problem)
     }
 }
 
-/* ---- Who ------------------------------------------------------------------------------------ */
+/* ---- Callers -----------------------------------------------------------------------------------
+ */
 
 TEST(only_our_names_are_ours)
 {
@@ -416,7 +417,7 @@ TEST(a_key_is_free_again_after_a_day)
     idempotency_begin(&ours, &request, 1, &outcome, &slot, &got, NULL);
     idempotency_begin(&ours, &request, IDEMPOTENCY_WORK_NS, &outcome, &slot, &got, NULL);
     assert_int_equal(outcome, IDEMPOTENCY_UNDER_WAY);
-    /* The store failed when the answer was to be recorded. */
+    /* The store failed when the answer had to be recorded. */
     idempotency_begin(&ours, &request, IDEMPOTENCY_WORK_NS + 1, &outcome, &slot, &got, NULL);
     assert_int_equal(outcome, IDEMPOTENCY_LOST);
     idempotency_begin(&ours, &request, IDEMPOTENCY_KEEP_NS, &outcome, &slot, &got, NULL);

@@ -9,7 +9,7 @@
 struct fault_file {
     sqlite3_file base;
     bool is_log;
-    sqlite3_file *real; /**< behind this struct */
+    sqlite3_file *real; /**< after this struct */
 };
 
 static struct {

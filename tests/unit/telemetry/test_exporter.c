@@ -141,7 +141,7 @@ static bool has_dropped(const struct telemetry_state *state)
     return state->dropped >= SPANS;
 }
 
-/** The spans that were waiting are given up first, then the events that wait are skipped. */
+/** The spans that were waiting are dropped first, then the events that wait are skipped. */
 static bool has_caught_up(const struct telemetry_state *state)
 {
     return has_dropped(state) && state->behind <= SHORT_QUEUE;
@@ -379,7 +379,7 @@ EXPORT_TEST(a_collector_that_was_out_of_reach_is_tried_once_more_at_the_end)
     stop_without_waiting(export, RUN_A);
 }
 
-/** A full queue of connections: whoever comes now hears nothing. */
+/** A full queue of connections: new clients get no answer. */
 EXPORT_TEST(a_collector_that_is_a_black_hole_is_given_up_soon_at_the_end)
 {
     struct export_world *export = *state;

@@ -138,7 +138,7 @@ static inline void tell_events(struct telemetry_world *world, const char *run_id
     *seq += count;
 }
 
-/** Take in the events of a run behind one of them. */
+/** Take in the events of a run after one of them. */
 static inline void add_events(struct telemetry_world *world, const char *run_id, uint64_t after)
 {
     struct journal_reader *reader = journal_reader_new(world->writer, run_id, after);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The toolbox: opening, finding, what stands before a call, and the bounds of results. */
+/* The toolbox: opening, finding, checks before a call, and the bounds of results. */
 #include "tool_world.h"
 
 #include "base/memory.h"

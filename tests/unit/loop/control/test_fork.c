@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Forks: copies of runs that go on from a checkpoint, of programs and of agents. */
+/* Forks: copies of runs that continue from a checkpoint, of programs and of agents. */
 #include "../../agent/agent_fixture.h"
 
 #include "base/digest.h"
@@ -21,7 +21,7 @@ static int fork_it(struct loop_fixture *fixture, const char *run_id, uint64_t ch
     return loop_fork(&parts, run_id, checkpoint, NULL, "ann", ret_id, err);
 }
 
-/** A run of `iterations` whose agent state is the number of the iteration, given up. */
+/** A run of `iterations` whose agent state is the number of the iteration, parked. */
 static void run_of(struct loop_fixture *fixture, int iterations, struct loop_spec spec,
                    char ret_id[ID_SIZE])
 {
@@ -193,7 +193,7 @@ FIXTURE_TEST(a_checkpoint_inside_a_body_is_forked_as_one_that_was_cut_off)
     loop_set_agent_state(loop, "half", 4, NULL);
     assert_int_equal(loop_save_checkpoint(loop, "{\"progress\":50}", NULL), 0);
     assert_int_equal(fork_it(fixture, loop_run_id(loop), 0, fork_id, NULL), 0);
-    fixture_iterate(loop, 1); /* the original goes on beside it */
+    fixture_iterate(loop, 1); /* the original continues beside it */
     struct loop *other = NULL;
     struct loop_opening opening;
     assert_int_equal(fixture_resume(fixture, fork_id, -1, &other, &opening), 0);
@@ -251,7 +251,7 @@ FIXTURE_TEST(half_a_copy_is_never_executed)
     query = (struct store_run_query){.statuses = 1U << RONDO_ERROR};
     struct store_run found = {0};
     fixture->memory->ops->list_runs(fixture->memory, &query, keep_run, &found, NULL);
-    runtime_tick(fixture->runtime); /* ends the lease of what was given up */
+    runtime_tick(fixture->runtime); /* ends the lease of what was parked */
     assert_int_equal(fixture_resume(fixture, found.id, -1, &loop, &opening), RONDO_ERR_STATE);
     assert_null(loop);
     assert_int_equal(row_of(fixture, found.id).summary.status, RONDO_ERROR);

@@ -388,7 +388,7 @@ WORLD_TEST(the_guard_knows_connections_that_others_have_made)
     struct net_guard guard = {0};
     struct http_request request = request_to(http_peer_url(world->peer, "/"));
     http_peer_always(world->peer, 200, NULL, "");
-    assert_failure(call(world, &request), HTTP_OK); /* leaves a connection behind */
+    assert_failure(call(world, &request), HTTP_OK); /* leaves a connection open */
     request.guard = &guard;
     assert_failure(call(world, &request), HTTP_BLOCKED);
     assert_int_equal(http_peer_request_count(world->peer), 1);

@@ -61,7 +61,7 @@ static void give_raw(struct http_client_world *world, const char *bytes, bool cu
     http_peer_reply_raw(world->peer, &(struct peer_reply){.bytes = bytes, .cuts = cuts});
 }
 
-/** GET a reply that is cut behind its bytes. */
+/** GET a reply that is cut after its bytes. */
 static enum http_failure get_cut(struct http_client_world *world, const char *bytes)
 {
     give_raw(world, bytes, true);

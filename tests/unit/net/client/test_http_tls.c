@@ -128,7 +128,7 @@ static void tls_world_free(struct tls_world *world)
     free(world);
 }
 
-/** Call the server, trusting in what stands in a file (NULL = what the system trusts in). */
+/** Call the server, trusting the certificates in a file (NULL = what the system trusts in). */
 static enum http_failure call_tls(struct tls_world *world, const char *ca_file)
 {
     struct http_client_options options = {.ca_file = ca_file};

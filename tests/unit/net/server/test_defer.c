@@ -6,7 +6,7 @@
 
 #define WAITING (HTTP_SERVER_DEFERRED_THREADS + 8)
 
-/** Handlers of "/wait" stand before it until it is opened. */
+/** Handlers of "/wait" wait at it until it is opened. */
 struct gate {
     pthread_mutex_t lock;
     pthread_cond_t changed;

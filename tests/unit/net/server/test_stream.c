@@ -203,7 +203,7 @@ TEST(test_a_stream_that_nobody_reads_is_cut_off)
     add(&lines, 100000, false);
     assert_true(http_raw_read_until(idle, &bytes, "line 00099999", HTTP_RAW_PATIENCE_NS));
     wait_for_state(world.server, cut_off, 1);
-    wait_for_state(world.server, streams, 1); /* who has taken everything may stay */
+    wait_for_state(world.server, streams, 1); /* a client that has read everything may stay */
     add(&lines, 1, false);
     assert_true(http_raw_read_until(idle, &bytes, "line 00100000", HTTP_RAW_PATIENCE_NS));
     close(fd);

@@ -15,7 +15,7 @@
 
 /* Leaves its group and session, is reparented, and prints its number. */
 #define DAEMON "setsid sh -c '(echo $(sh -c \"echo \\$PPID\"); : >$READY; exec " FOREVER ") & ' "
-/* The same; goes on when it has done so. */
+/* The same; continues when it has done so. */
 #define DAEMON_READY                                 \
     "export READY=/tmp/rondo-test-ready-$$; " DAEMON \
     "; while ! test -e $READY; do sleep 0.01; done; rm $READY; "

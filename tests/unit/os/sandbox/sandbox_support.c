@@ -163,7 +163,7 @@ static int try_others(pid_t victim)
     return 0;
 }
 
-/** What a build does to itself must go on to work. */
+/** What a build does to itself must keep working. */
 static int try_oneself(void)
 {
     struct rlimit limit;
@@ -328,7 +328,7 @@ static int be_inside(char **argv)
     return try_system_calls();
 }
 
-/** Runs inside of a sandbox, where no further one can be made. */
+/** Runs inside of a sandbox, where no other can be made. */
 static int be_nested(const char *folder)
 {
     char reason[256];

@@ -379,7 +379,7 @@ TEST(test_a_stream_ends_with_its_token)
         close_reader(ended[i]);
     }
     size_t seen = other.bytes.len;
-    while (other.bytes.len == seen) { /* it goes on */
+    while (other.bytes.len == seen) { /* it continues */
         assert_false(http_raw_read_all(other.fd, &other.bytes, 20 * NS_PER_MS));
     }
     close_reader(&other);

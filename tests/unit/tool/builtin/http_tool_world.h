@@ -54,7 +54,7 @@ static inline int http_world_tear_down(void **state)
 
 #define HTTP_WORLD_TEST(test) TEST_WITH(test, http_world_set_up, http_world_tear_down)
 
-/** Open an entry in which "PEER" stands for the peer's URL. */
+/** Open an entry in which "PEER" is replaced by the peer's URL. */
 static inline int http_world_try_open(struct http_world *self, const char *config,
                                       struct rondo_error *err)
 {
