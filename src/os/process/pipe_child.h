@@ -7,7 +7,7 @@
  */
 #pragma once
 
-#include "os/sandbox/sandbox.h"
+#include "os/sandbox/policy.h"
 #include "rondo/error.h"
 
 #include <stdbool.h>

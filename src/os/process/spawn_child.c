@@ -6,7 +6,7 @@
 #include "os/process/spawn_child.h"
 
 #include "base/error.h"
-#include "os/process/spawn.h"
+#include "os/process/spawn_request.h"
 
 #include <errno.h>
 #include <fcntl.h>

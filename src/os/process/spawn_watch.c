@@ -10,7 +10,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/parse.h"
-#include "os/process/spawn.h"
+#include "os/process/spawn_request.h"
 #include "os/process/supervise_wire.h"
 #include "os/sandbox/plan.h"
 

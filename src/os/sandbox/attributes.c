@@ -10,9 +10,10 @@
 #include "base/auto.h"
 #include "base/buf.h"
 #include "base/memory.h"
-#include "os/sandbox/confine.h"
-#include "os/sandbox/filter.h"
+#include "os/path.h"
+#include "os/sandbox/confine_orders.h"
 #include "os/sandbox/paths.h"
+#include "os/sandbox/system_call.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -93,7 +94,7 @@ static bool is_writable_path(const struct sandbox_attributes *self, const char *
         if (order[0] == CONFINE_WRITE &&
             sscanf(order + 1, CONFINE_RULE_SCAN, &device, &inode, &at) == 2 && at > 0) {
             const char *writable = order + 1 + at;
-            if (strcmp(path, writable) == 0 || sandbox_path_is_below(path, writable)) {
+            if (strcmp(path, writable) == 0 || path_is_below(path, writable)) {
                 return true;
             }
         }
@@ -372,7 +373,7 @@ struct sandbox_attributes *sandbox_attributes_new(int orders_fd, int helper_fd)
         return NULL;
     }
     for (size_t i = 0; i < CALLS; i++) {
-        self->numbers[i] = sandbox_filter_number(calls[i].name);
+        self->numbers[i] = system_call_number(calls[i].name);
     }
     return self;
 }

@@ -14,6 +14,7 @@
 #include "base/memory.h"
 #include "os/file.h"
 #include "os/sandbox/attributes.h"
+#include "os/sandbox/system_call.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -100,32 +101,9 @@ static const uint64_t terminal_requests[] = {TIOCSTI, TIOCLINUX};
 /* Flags of files. */
 static const uint64_t flag_requests[] = {FS_IOC_SETFLAGS, FS_IOC_FSSETXATTR, FS_IOC_SETVERSION};
 
-/* Calls that libseccomp may be too old for. Since 5.1 new ones have one number everywhere. */
-static const struct {
-    const char *name;
-    int number;
-} newer_calls[] = {
-    {"clone3", 435},         {"openat2", 437},      {"process_madvise", 440},
-    {"mount_setattr", 442},  {"quotactl_fd", 443},  {"process_mrelease", 448},
-    {"fchmodat2", 452},      {"setxattrat", 463},   {"removexattrat", 466},
-    {"open_tree_attr", 467}, {"file_setattr", 469},
-};
-
 /* What the kernel got later than these nobody here has judged. */
 #define FIRST_UNJUDGED_CALL 470
 #define LAST_UNJUDGED_CALL  511
-
-int sandbox_filter_number(const char *name)
-{
-    int number = seccomp_syscall_resolve_name(name);
-    for (size_t i = 0;
-         number == __NR_SCMP_ERROR && i < sizeof(newer_calls) / sizeof(newer_calls[0]); i++) {
-        if (strcmp(newer_calls[i].name, name) == 0) {
-            return newer_calls[i].number;
-        }
-    }
-    return number;
-}
 
 /** Programs take such an answer for an older kernel's. */
 static int deny_unjudged_calls(scmp_filter_ctx filter)
@@ -141,7 +119,7 @@ static int deny_calls(scmp_filter_ctx filter, const struct denied_syscall *list,
 {
     int r = 0;
     for (size_t i = 0; r == 0 && i < count; i++) {
-        int number = sandbox_filter_number(list[i].name);
+        int number = system_call_number(list[i].name);
         if (number != __NR_SCMP_ERROR && number >= 0) {
             r = seccomp_rule_add(filter, SCMP_ACT_ERRNO((uint32_t)list[i].error), number, 0);
         }
@@ -255,7 +233,7 @@ static int deny_set_user_id(scmp_filter_ctx filter, const struct sandbox_policy 
 {
     int r = 0;
     for (size_t i = 0; r == 0 && i < sizeof(mode_calls) / sizeof(mode_calls[0]); i++) {
-        int number = sandbox_filter_number(mode_calls[i].name);
+        int number = system_call_number(mode_calls[i].name);
         if (number >= 0 && !is_notified(policy, mode_calls[i].name)) {
             r = deny_mode(filter, i, number);
         }
@@ -342,7 +320,7 @@ static int deny_changes_of_others(scmp_filter_ctx filter)
             .op = SCMP_CMP_NE,
             .datum_a = for_oneself[i].oneself,
         };
-        int number = sandbox_filter_number(for_oneself[i].name);
+        int number = system_call_number(for_oneself[i].name);
         r = number < 0 ? 0 : deny_if(filter, EPERM, number, is_other);
     }
     /* Limits of others may be read. */
@@ -401,7 +379,7 @@ static int guard_attributes(scmp_filter_ctx filter, bool has_supervisor)
     size_t count = 1;
     int r = 0;
     for (size_t i = 0; r == 0 && i < count; i++) {
-        int number = sandbox_filter_number(sandbox_attribute_call(i, &count));
+        int number = system_call_number(sandbox_attribute_call(i, &count));
         r = number < 0 ? 0 : seccomp_rule_add(filter, action, number, 0);
     }
     return r;

@@ -2,12 +2,9 @@
 /* The seccomp filter of sandboxed commands. */
 #pragma once
 
-#include "os/sandbox/sandbox.h"
+#include "os/sandbox/policy.h"
 
 struct rondo_error;
-
-/** Number of a system call, or __NR_SCMP_ERROR. It knows later ones than libseccomp. */
-int sandbox_filter_number(const char *name);
 
 /**
  * Write the filter of the namespace tier as a BPF program (what `bwrap --seccomp` reads). It is

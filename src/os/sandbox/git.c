@@ -12,6 +12,7 @@
 #include "base/limits.h"
 #include "base/memory.h"
 #include "base/random.h"
+#include "os/path.h"
 #include "os/sandbox/git_config.h"
 
 #include <dirent.h>
@@ -327,7 +328,7 @@ static void look_into(struct git_search *listing, size_t root, const char *path)
 static bool is_below_other_root(const struct named_roots *roots, size_t index)
 {
     for (size_t i = 0; i < roots->count; i++) {
-        if (i != index && sandbox_path_is_below(roots->items[index].path, roots->items[i].path)) {
+        if (i != index && path_is_below(roots->items[index].path, roots->items[i].path)) {
             return true;
         }
     }
@@ -426,8 +427,7 @@ static bool is_guarded(const struct path_list *paths, const char *path)
 {
     for (size_t i = 0; i < paths->count; i++) {
         const struct path_rule *rule = &paths->rules[i];
-        if (guards(rule) &&
-            (strcmp(rule->path, path) == 0 || sandbox_path_is_below(path, rule->path))) {
+        if (guards(rule) && (strcmp(rule->path, path) == 0 || path_is_below(path, rule->path))) {
             return true;
         }
     }

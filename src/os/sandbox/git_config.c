@@ -12,7 +12,7 @@
 #include "base/limits.h"
 #include "base/memory.h"
 #include "os/file_untrusted.h"
-#include "os/sandbox/paths.h"
+#include "os/path.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -308,7 +308,7 @@ static void take_path(void *context, const char *path, enum git_named kind)
     }
     buf_append_string(&whole, path);
     char *canonical = realpath(buf_string(&whole), NULL);
-    bool is_new = canonical != NULL && sandbox_path_is_below(canonical, named->work_tree) &&
+    bool is_new = canonical != NULL && path_is_below(canonical, named->work_tree) &&
                   (kind != GIT_WORD || is_file(canonical));
     for (size_t i = 0; is_new && i < named->count; i++) {
         is_new = strcmp(named->paths[i], canonical) != 0;

@@ -10,6 +10,7 @@
 #include "base/auto.h"
 #include "base/memory.h"
 #include "os/environment.h"
+#include "os/path.h"
 #include "os/process/program.h"
 #include "os/process/supervise.h"
 #include "os/process/supervise_wire.h"
@@ -67,8 +68,7 @@ static bool has_rule(const struct path_list *paths, const char *path, bool is_ex
 {
     for (size_t i = 0; i < paths->count; i++) {
         const struct path_rule *rule = &paths->rules[i];
-        bool is_there =
-            is_exact ? strcmp(rule->path, path) == 0 : sandbox_path_is_below(rule->path, path);
+        bool is_there = is_exact ? strcmp(rule->path, path) == 0 : path_is_below(rule->path, path);
         if (is_there && rule->access == access) {
             return true;
         }
@@ -195,7 +195,7 @@ static char *temporary_folder(const struct sandbox_plan *plan)
     char *canonical = named == NULL || named[0] != '/' ? NULL : realpath(named, NULL);
     for (size_t i = 0; canonical != NULL && i < plan->paths.roots.count; i++) {
         const char *root = plan->paths.roots.items[i].path;
-        if (strcmp(canonical, root) == 0 || sandbox_path_is_below(canonical, root)) {
+        if (strcmp(canonical, root) == 0 || path_is_below(canonical, root)) {
             free(canonical);
             canonical = NULL;
         }

@@ -2,7 +2,7 @@
 /* Resource limits of a sandboxed command: per process by rlimits, per sandbox by control groups. */
 #pragma once
 
-#include "os/sandbox/sandbox.h"
+#include "os/sandbox/policy.h"
 
 #include <stdbool.h>
 #include <stddef.h>

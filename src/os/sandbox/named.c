@@ -5,7 +5,7 @@
 #include "base/auto.h"
 #include "base/buf.h"
 #include "base/memory.h"
-#include "os/sandbox/paths.h"
+#include "os/path.h"
 #include "os/state_folder.h"
 
 #include <errno.h>
@@ -62,7 +62,7 @@ static const struct named_root *find_root(const struct named_roots *roots, const
         const char *names[] = {roots->items[i].path, roots->items[i].named};
         for (size_t k = 0; k < 2; k++) {
             size_t len = strlen(names[k]);
-            if (len > best_len && sandbox_path_is_below(path, names[k])) {
+            if (len > best_len && path_is_below(path, names[k])) {
                 best = &roots->items[i];
                 best_len = len;
             }

@@ -14,6 +14,7 @@
 #include "base/auto.h"
 #include "base/error.h"
 #include "os/environment.h"
+#include "os/path.h"
 #include "os/process/program.h"
 #include "os/process/spawn_child.h"
 #include "os/sandbox/filter.h"
@@ -251,7 +252,7 @@ static bool is_in_reach(const struct sandbox_plan *plan)
 {
     for (size_t i = 0; i < plan->paths.count; i++) {
         const struct path_rule *rule = &plan->paths.rules[i];
-        if (rule->access == PATH_WRITE && sandbox_path_is_below(plan->program, rule->path)) {
+        if (rule->access == PATH_WRITE && path_is_below(plan->program, rule->path)) {
             return true;
         }
     }

@@ -10,6 +10,7 @@
 #include "base/buf.h"
 #include "base/memory.h"
 #include "os/file.h"
+#include "os/path.h"
 #include "os/sandbox/git_config.h"
 #include "os/sandbox/secrets.h"
 
@@ -44,18 +45,9 @@ static const char *const private_paths[] = {"/tmp", "/var/tmp", "/run", "/home",
 static const char *const git_parts[] = {"config", "config.worktree", "hooks", "modules",
                                         "worktrees"};
 
-bool sandbox_path_is_below(const char *path, const char *folder)
-{
-    size_t len = strlen(folder);
-    if (len == 1) {
-        return path[1] != '\0';
-    }
-    return strncmp(path, folder, len) == 0 && path[len] == '/';
-}
-
 static bool is_same_or_below(const char *path, const char *folder)
 {
-    return strcmp(path, folder) == 0 || sandbox_path_is_below(path, folder);
+    return strcmp(path, folder) == 0 || path_is_below(path, folder);
 }
 
 /** Add a rule. Takes over `path` and `fd`. */
@@ -397,7 +389,7 @@ static enum path_access access_above(const struct path_list *list, const char *p
 {
     for (size_t i = list->count; i > 0; i--) {
         const struct path_rule *rule = &list->rules[i - 1];
-        if (rule->access != PATH_PARENT && sandbox_path_is_below(path, rule->path)) {
+        if (rule->access != PATH_PARENT && path_is_below(path, rule->path)) {
             return rule->access;
         }
     }

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "os/sandbox/named.h"
-#include "os/sandbox/sandbox.h"
+#include "os/sandbox/policy.h"
 
 #include <stddef.h>
 
@@ -46,6 +46,3 @@ bool sandbox_paths_collect(const struct sandbox_policy *policy, struct path_list
                            char ret_reason[256]);
 
 void sandbox_paths_fini(struct path_list *list);
-
-/** Whether `path` lies below `folder` (is not the same). */
-bool sandbox_path_is_below(const char *path, const char *folder);

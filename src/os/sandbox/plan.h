@@ -7,7 +7,8 @@
 #pragma once
 
 #include "base/buf.h"
-#include "os/process/spawn.h"
+#include "os/process/spawn_request.h"
+#include "rondo/error.h"
 
 #include <stdbool.h>
 #include <stddef.h>

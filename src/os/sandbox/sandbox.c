@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Names of the tiers, and whether they work here, found out by using them. Nothing in the
+ * Whether the tiers work here, found out by using them. Nothing in the
  * environment can make a missing tier look available. No state; any thread.
  */
 #include "os/sandbox/sandbox.h"
@@ -22,28 +22,6 @@
 extern char **environ;
 
 #define TRIAL_NS (10 * NS_PER_S)
-
-static const char *const tier_names[SANDBOX_TIER_COUNT] = {
-    [SANDBOX_NONE] = "none",
-    [SANDBOX_LANDLOCK] = "landlock",
-    [SANDBOX_NAMESPACE] = "namespace",
-};
-
-const char *sandbox_tier_name(enum sandbox_tier tier)
-{
-    return (unsigned)tier < SANDBOX_TIER_COUNT ? tier_names[tier] : "unknown";
-}
-
-bool sandbox_tier_from_name(const char *name, enum sandbox_tier *ret_tier)
-{
-    for (int i = 0; i < SANDBOX_TIER_COUNT; i++) {
-        if (strcmp(tier_names[i], name) == 0) {
-            *ret_tier = (enum sandbox_tier)i;
-            return true;
-        }
-    }
-    return false;
-}
 
 static bool try_namespace(char ret_reason[256])
 {

@@ -12,7 +12,7 @@
 #include "base/clock.h"
 #include "base/limits.h"
 #include "base/memory.h"
-#include "os/sandbox/paths.h"
+#include "os/path.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -378,5 +378,5 @@ bool sandbox_secrets_shows_home(const char *workspace)
     auto_free char *home = sandbox_secrets_home();
     auto_free char *canonical = home == NULL ? NULL : realpath(home, NULL);
     return canonical != NULL &&
-           (strcmp(canonical, workspace) == 0 || sandbox_path_is_below(canonical, workspace));
+           (strcmp(canonical, workspace) == 0 || path_is_below(canonical, workspace));
 }
