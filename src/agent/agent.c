@@ -182,10 +182,10 @@ static int end_body(struct agent *agent, int next, struct rondo_error *err)
 
 int agent_run(struct agent *agent, const char *words, struct rondo_error *err)
 {
-    int next = AGENT_GO_ON;
+    int next = AGENT_CONTINUE;
     agent_begin_iteration(&agent->memory, loop_state(agent->loop)->iteration);
     agent->started_ns = clock_monotonic(runtime_clock(agent->runtime));
-    while (next == AGENT_GO_ON) {
+    while (next == AGENT_CONTINUE) {
         next = take_step(agent, words, err);
     }
     if (next < 0) {

@@ -60,7 +60,7 @@ static int check_tokens(struct agent *agent, int64_t slack)
                         limits[i].used, limits[i].name, limits[i].limit);
         }
     }
-    return AGENT_GO_ON;
+    return AGENT_CONTINUE;
 }
 
 static int timed_out(struct agent *agent)
@@ -247,7 +247,7 @@ static int check_calls(struct agent *agent)
     int64_t most = agent->config.role->guardrails.max_tool_calls;
     int64_t wanted = agent->memory.usage.tool_calls;
     if (wanted <= most) {
-        return AGENT_GO_ON;
+        return AGENT_CONTINUE;
     }
     refuse_calls(agent);
     return fail(agent,
@@ -266,7 +266,7 @@ static int end_late(struct agent *agent, const struct agent_deadline *deadline,
     /* Whether the run may continue is checked before the next attempt: it may have more time by
      * now. */
     if (clock_monotonic(runtime_clock(agent->runtime)) >= deadline->at_ns) {
-        return AGENT_GO_ON;
+        return AGENT_CONTINUE;
     }
     loop_end_by_time(agent->loop, reply->message);
     return AGENT_BODY_CUT;
@@ -288,7 +288,7 @@ static int take_reply(struct agent *agent, const struct agent_deadline *deadline
         return fail(agent, "Model API error: %s", reply->message == NULL ? "" : reply->message);
     }
     int next = check_tokens(agent, 0);
-    return next == AGENT_GO_ON ? check_calls(agent) : next;
+    return next == AGENT_CONTINUE ? check_calls(agent) : next;
 }
 
 /** Servers may have changed their tools: model and policies learn of it, and so does the journal.
@@ -312,7 +312,7 @@ static int refresh_tools(struct agent *agent, struct rondo_error *err)
 int agent_ask(struct agent *agent, const char *words, struct rondo_error *err)
 {
     int next = check_before(agent);
-    if (next != AGENT_GO_ON) {
+    if (next != AGENT_CONTINUE) {
         return next;
     }
     int refreshed = refresh_tools(agent, err);

@@ -100,8 +100,8 @@ static size_t start_threads(struct job_batch *batch, pthread_t *threads)
  * Hand finished calls on as they end. The threads read the calls' ids in the agent's memory, which
  * the last answer of all frees; by then each of them has ended.
  */
-static void hand_on(struct job_batch *batch, void (*on_done)(void *context, struct agent_job *job),
-                    void *context)
+static void pass_on_finished(struct job_batch *batch,
+                             void (*on_done)(void *context, struct agent_job *job), void *context)
 {
     for (size_t i = 0; i < batch->count; i++) {
         pthread_mutex_lock(&batch->lock);
@@ -127,7 +127,7 @@ void agent_run_batch(struct agent *agent, struct agent_job *jobs, size_t count,
     if (started == 0) {
         work(&batch);
     }
-    hand_on(&batch, on_done, context);
+    pass_on_finished(&batch, on_done, context);
     for (size_t i = 0; i < started; i++) {
         pthread_join(threads[i], NULL);
     }

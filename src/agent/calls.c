@@ -275,7 +275,7 @@ static void add_job(struct call_round *round, size_t index, const struct tool *t
 }
 
 /** Answer a call at once, or make it ready. */
-static void look_at(struct call_round *round, size_t index)
+static void prepare_call(struct call_round *round, size_t index)
 {
     struct agent *agent = round->agent;
     const struct agent_call *call = &agent->memory.calls[index];
@@ -360,8 +360,8 @@ static bool joins_batch(const struct call_round *round, size_t index)
 /** Call those of the loop's own tools that do not end the run. */
 static int call_own_tools(struct agent *agent, size_t count, struct rondo_error *err)
 {
-    int next = AGENT_GO_ON;
-    for (size_t i = 0; i < count && next == AGENT_GO_ON && agent->memory.call_count > 0; i++) {
+    int next = AGENT_CONTINUE;
+    for (size_t i = 0; i < count && next == AGENT_CONTINUE && agent->memory.call_count > 0; i++) {
         const struct agent_call *call = &agent->memory.calls[i];
         if (!call->is_answered && agent_is_own_tool(agent, call->call.name) &&
             !agent_is_ending_tool(call->call.name)) {
@@ -390,7 +390,7 @@ static int make_tool_calls(struct agent *agent, size_t count, struct rondo_error
             run_batch(&round);
         }
         if (round.result == 0 && !cancel_is_set(cancel)) {
-            look_at(&round, i);
+            prepare_call(&round, i);
         }
     }
     run_batch(&round);
@@ -427,9 +427,9 @@ int agent_make_calls(struct agent *agent, struct rondo_error *err)
         r = call_own_tools(agent, count, err);
     }
     /* When all else is done, the agent may say that it is finished. */
-    if (r == AGENT_GO_ON && !cancel_is_set(cancel)) {
+    if (r == AGENT_CONTINUE && !cancel_is_set(cancel)) {
         r = agent_call_finishes(agent, count, err);
     }
     bool is_open = agent->memory.call_count > 0;
-    return r == AGENT_GO_ON && is_open && cancel_is_set(cancel) ? AGENT_BODY_CUT : r;
+    return r == AGENT_CONTINUE && is_open && cancel_is_set(cancel) ? AGENT_BODY_CUT : r;
 }

@@ -78,7 +78,7 @@ struct agent {
 
 /** Whether the body continues. Negative codes: nothing can be recorded any more. */
 enum agent_next {
-    AGENT_GO_ON = 0,
+    AGENT_CONTINUE = 0,
     AGENT_BODY_OVER = 1,   /**< the iteration has its result */
     AGENT_BODY_FAILED = 2, /**< agent->message says why; the run ends */
     AGENT_BODY_CUT = 3,    /**< no result: the same iteration continues later */

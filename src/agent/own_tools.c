@@ -85,16 +85,17 @@ void agent_offer_tools(struct agent *agent)
     free(tools);
 }
 
-static int answer(struct agent *agent, size_t index, const char *outcome, const struct buf *text)
+static int answer_text(struct agent *agent, size_t index, const char *outcome,
+                       const struct buf *text)
 {
     agent_answer(agent, index, outcome, buf_string(text), text->len, 0);
-    return AGENT_GO_ON;
+    return AGENT_CONTINUE;
 }
 
 static int answer_error(struct agent *agent, size_t index, const char *message)
 {
     agent_answer(agent, index, "error", message, strlen(message), 0);
-    return AGENT_GO_ON;
+    return AGENT_CONTINUE;
 }
 
 static int call_plan(struct agent *agent, size_t index, struct json_object *arguments,
@@ -118,7 +119,7 @@ static int call_plan(struct agent *agent, size_t index, struct json_object *argu
         .plan_updated = {.iteration = (int64_t)agent->memory.iteration, .plan = buf_string(&json)},
     };
     agent_record(agent, &event);
-    return answer(agent, index, "ok", &text);
+    return answer_text(agent, index, "ok", &text);
 }
 
 /** What comes back when the conditions do not bear the agent out. */
@@ -129,14 +130,14 @@ static int answer_unmet(struct agent *agent, size_t index)
                       "Error: the task is not finished, because exit conditions are not met:");
     agent_write_conditions(agent, &text);
     buf_append_string(&text, "\nGo on, and call finish_task again when they are.");
-    return answer(agent, index, "error", &text);
+    return answer_text(agent, index, "error", &text);
 }
 
 static int accept_finish(struct agent *agent, size_t index, const char *status)
 {
     auto_buf struct buf text = {0};
     buf_printf(&text, "Task finished (%s).", status);
-    answer(agent, index, "ok", &text);
+    answer_text(agent, index, "ok", &text);
     return AGENT_BODY_OVER;
 }
 
@@ -218,7 +219,7 @@ int agent_call_own(struct agent *agent, size_t index, struct rondo_error *err)
     auto_buf struct buf faults = {0};
     auto_json struct json_object *arguments = read_arguments(call, &faults);
     return arguments == NULL
-               ? answer(agent, index, "error", &faults)
+               ? answer_text(agent, index, "error", &faults)
                : own_tools[find_own_tool(call->name)].call(agent, index, arguments, err);
 }
 
@@ -273,13 +274,13 @@ int agent_call_finishes(struct agent *agent, size_t count, struct rondo_error *e
         last = is_finish(agent, i) ? i : last;
     }
     if (last == count) {
-        return AGENT_GO_ON;
+        return AGENT_CONTINUE;
     }
     bool is_contradictory = is_contradiction(agent, count, last);
     bool is_answered = agent->memory.calls[last].is_answered;
     pass_over(agent, last);
     if (is_answered) {
-        return AGENT_GO_ON;
+        return AGENT_CONTINUE;
     }
     return is_contradictory
                ? answer_error(agent, last,

@@ -164,7 +164,7 @@ struct delivery_search {
     char damaged[STORE_KEY_LEN + 1]; /* a document that is none; "" = none */
 };
 
-static bool look_at(const struct store_document *document, void *context)
+static bool find_due(const struct store_document *document, void *context)
 {
     struct delivery_search *search = context;
     if (strcmp(document->key, search->now) >= 0) {
@@ -209,8 +209,8 @@ static int replace(struct store *store, const struct delivery *old, const struct
 }
 
 /** Move what was found past the time that its attempt may take. */
-static int take(struct store *store, struct delivery *delivery, int64_t now_ns, bool *ret_is_taken,
-                struct rondo_error *err)
+static int claim_delivery(struct store *store, struct delivery *delivery, int64_t now_ns,
+                          bool *ret_is_taken, struct rondo_error *err)
 {
     struct delivery old = *delivery;
     delivery->attempts++;
@@ -236,7 +236,7 @@ int delivery_claim(struct store *store, int64_t now_ns, const struct delivery_bu
     for (;;) {
         struct delivery_search search = {.busy = busy, .next_ns = INT64_MAX};
         snprintf(search.now, sizeof(search.now), "%0*" PRId64 ".", KEY_DIGITS, now_ns);
-        int r = store->ops->read_documents(store, &query, look_at, &search, err);
+        int r = store->ops->read_documents(store, &query, find_due, &search, err);
         if (r == 0 && search.damaged[0] != '\0') {
             r = drop_damaged(store, search.damaged, err);
             if (r == 0) {
@@ -245,7 +245,7 @@ int delivery_claim(struct store *store, int64_t now_ns, const struct delivery_bu
         }
         bool is_taken = false;
         if (r == 0 && search.is_found) {
-            r = take(store, &search.found, now_ns, &is_taken, err);
+            r = claim_delivery(store, &search.found, now_ns, &is_taken, err);
         }
         if (r == 0 && search.is_found && !is_taken) {
             delivery_fini(&search.found); /* Another server was first: look again. */
@@ -291,7 +291,7 @@ int delivery_settle(struct store *store, struct delivery *delivery, enum deliver
     struct delivery next = *delivery;
     bool is_applied = false;
     bool is_last = outcome == DELIVERY_FAILED && delivery->attempts >= MONITOR_ATTEMPTS;
-    bool is_dead = outcome == DELIVERY_GIVEN_UP || is_last;
+    bool is_dead = outcome == DELIVERY_DEAD || is_last;
     int r;
     if (is_dead) {
         r = replace(store, delivery, &next, DEAD_LETTER_COLLECTION, &is_applied, err);

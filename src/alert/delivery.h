@@ -75,7 +75,7 @@ int delivery_claim(struct store *store, int64_t now_ns, const struct delivery_bu
 enum delivery_outcome {
     DELIVERY_OK = 0,
     DELIVERY_FAILED,   /**< try again later */
-    DELIVERY_GIVEN_UP, /**< no more attempts: the sink is gone or disabled */
+    DELIVERY_DEAD,     /**< no more attempts: the sink is gone or disabled */
     DELIVERY_DROPPED,  /**< the sink was removed: nobody wants it any more */
     DELIVERY_CANCELLED /**< this process ends: the attempt does not count */
 };

@@ -128,7 +128,7 @@ static int load_cursor(struct monitor *monitor, struct rondo_error *err)
 }
 
 /** Warnings that are there already when this process begins are not told. */
-static int begin_telling(struct monitor *monitor, struct rondo_error *err)
+static int begin_follow(struct monitor *monitor, struct rondo_error *err)
 {
     if (monitor->on_warning == NULL || monitor->follow != NULL) {
         return 0;
@@ -156,7 +156,7 @@ int monitor_load(struct monitor *monitor, struct rondo_error *err)
     monitor->is_refusal_changed = false;
     monitor_forget_notes(monitor);
     monitor->found.count = 0;
-    int r = begin_telling(monitor, err);
+    int r = begin_follow(monitor, err);
     r = r < 0 ? r : load_cursor(monitor, err);
     r = r < 0 ? r
               : monitor->store->ops->read_documents(monitor->store, &query, read_refusals, monitor,
@@ -418,7 +418,7 @@ int monitor_commit(struct monitor *monitor, bool is_forced, struct rondo_error *
 
 /* ---- Telling -------------------------------------------------------------------------------- */
 
-static bool tell_one(const char *id, const char *json, void *context)
+static bool pass_warning(const char *id, const char *json, void *context)
 {
     (void)id;
     struct monitor *monitor = context;
@@ -432,6 +432,6 @@ static bool tell_one(const char *id, const char *json, void *context)
 void monitor_tell(struct monitor *monitor)
 {
     if (monitor->follow != NULL) {
-        warning_follow_next(monitor->follow, monitor->store, tell_one, monitor, NULL);
+        warning_follow_next(monitor->follow, monitor->store, pass_warning, monitor, NULL);
     }
 }

@@ -44,7 +44,7 @@ static void try_sink(struct monitor *monitor, const struct delivery *delivery,
         ret_result->outcome = DELIVERY_FAILED;
         warning_set_text(ret_result->error, sizeof(ret_result->error), "the sink cannot be read");
     } else if (sink.disabled != NULL) {
-        ret_result->outcome = DELIVERY_GIVEN_UP;
+        ret_result->outcome = DELIVERY_DEAD;
         warning_set_text(ret_result->error, sizeof(ret_result->error), "the sink is disabled");
     } else {
         webhook_attempt(&ports, &sink, delivery, clock_now(monitor->clock), ret_result);

@@ -73,7 +73,7 @@ static bool is_end_bad(const char *status)
            strcmp(status, rondo_status_name(RONDO_CANCELLED)) != 0;
 }
 
-static bool see_denial(const struct store_event *event, void *context)
+static bool note_denial(const struct store_event *event, void *context)
 {
     bool *is_told = context;
     if (strcmp(event->type, journal_type_name(JOURNAL_GATE_DENIED)) == 0) {
@@ -94,7 +94,7 @@ static int is_end_told(struct monitor *monitor, const struct wanted_event *item,
         return 0;
     }
     return monitor->store->ops->read_events(monitor->store, item->run_id, after,
-                                            (uint32_t)(item->seq - 1 - after), see_denial,
+                                            (uint32_t)(item->seq - 1 - after), note_denial,
                                             ret_is_told, err);
 }
 

@@ -196,7 +196,7 @@ static void append_escaped(const char *text, struct buf *ret_text)
     }
 }
 
-static void tell_run(const char *run_id, const char *run_url, struct buf *ret_text)
+static void append_run(const char *run_id, const char *run_url, struct buf *ret_text)
 {
     if (run_id[0] == '\0') {
         return;
@@ -219,5 +219,5 @@ void warning_tell(const char *json, size_t len, const char *run_url, struct buf 
     append_escaped(agent[0] == '\0' ? "Rondo" : agent, ret_text);
     buf_append_string(ret_text, "*: ");
     append_escaped(json_get_string(root, "message", ""), ret_text);
-    tell_run(json_get_string(root, "run_id", ""), run_url, ret_text);
+    append_run(json_get_string(root, "run_id", ""), run_url, ret_text);
 }

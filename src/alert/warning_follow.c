@@ -80,27 +80,27 @@ static bool add_seen(struct warning_follow *follow, const char *id)
     return true;
 }
 
-struct telling {
+struct follow_call {
     struct warning_follow *follow;
     warning_fn *fn;
     void *context;
 };
 
-static bool tell(const struct store_document *document, void *context)
+static bool pass_document(const struct store_document *document, void *context)
 {
-    const struct telling *telling = context;
-    return !add_seen(telling->follow, document->key) ||
-           telling->fn(document->key, document->data, telling->context);
+    const struct follow_call *follow_call = context;
+    return !add_seen(follow_call->follow, document->key) ||
+           follow_call->fn(document->key, document->data, follow_call->context);
 }
 
 int warning_follow_next(struct warning_follow *follow, struct store *store, warning_fn *fn,
                         void *context, struct rondo_error *err)
 {
     char floor[FLOOR_SIZE];
-    struct telling telling = {follow, fn, context};
+    struct follow_call follow_call = {follow, fn, context};
     snprintf(floor, sizeof(floor), "%020" PRIu64, floor_of(follow));
     struct store_document_query query = {.collection = WARNING_COLLECTION, .after = floor};
-    int r = store->ops->read_documents(store, &query, tell, &telling, err);
+    int r = store->ops->read_documents(store, &query, pass_document, &follow_call, err);
     forget(follow, floor_of(follow));
     return r;
 }

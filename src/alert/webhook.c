@@ -130,7 +130,7 @@ static void judge(const struct http_response *response, int64_t now_ns,
         snprintf(text, sizeof(text), "it answered with status %ld", response->status);
         set_error(result, text);
         result->is_gone = response->status == STATUS_GONE;
-        result->outcome = result->is_gone ? DELIVERY_GIVEN_UP : DELIVERY_FAILED;
+        result->outcome = result->is_gone ? DELIVERY_DEAD : DELIVERY_FAILED;
         result->wait_ns = asked_wait_ns(response, now_ns);
     }
 }

@@ -52,18 +52,18 @@ static bool keep(const struct store_event *event, void *context)
 static bool hand_out(struct window *window, store_event_fn *fn, void *context,
                      uint64_t *ret_reached)
 {
-    bool goes_on = true;
+    bool continues = true;
     for (size_t i = window->count; i-- > 0;) {
         struct event_row *row = &window->rows[i];
-        if (goes_on) {
-            goes_on = fn(&row->event, context);
+        if (continues) {
+            continues = fn(&row->event, context);
             *ret_reached = row->event.seq;
         }
         free(row->type);
         free(row->data);
     }
     window->count = 0;
-    return goes_on;
+    return continues;
 }
 
 int backward_visit(struct store *store, const struct backward *backward, store_event_fn *fn,
@@ -71,7 +71,7 @@ int backward_visit(struct store *store, const struct backward *backward, store_e
 {
     struct window window = {.wanted = backward, .before = backward->before};
     uint64_t lowest = backward->after;
-    bool goes_on = true;
+    bool continues = true;
     int r = 0;
     window.rows = memory_new_zero((size_t)backward->window, sizeof(*window.rows));
     *ret_reached = backward->before;
@@ -79,14 +79,14 @@ int backward_visit(struct store *store, const struct backward *backward, store_e
         uint64_t floor = backward->before - backward->most - 1;
         lowest = floor > lowest ? floor : lowest;
     }
-    while (r == 0 && goes_on && window.before > lowest + 1) {
+    while (r == 0 && continues && window.before > lowest + 1) {
         uint64_t size = window.before - 1 - lowest;
         size = size < backward->window ? size : backward->window;
         uint64_t from = window.before - 1 - size;
         r = store->ops->read_events(store, backward->run_id, from, (uint32_t)size, keep, &window,
                                     err);
-        goes_on = hand_out(&window, fn, context, ret_reached);
-        *ret_reached = goes_on ? from + 1 : *ret_reached;
+        continues = hand_out(&window, fn, context, ret_reached);
+        *ret_reached = continues ? from + 1 : *ret_reached;
         window.before = from + 1;
     }
     free(window.rows);

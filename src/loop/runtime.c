@@ -651,7 +651,7 @@ static int end_lease_of(struct claiming *claiming, const struct store_run *holde
 }
 
 /** The row as it was before the claim names the process that died holding the run. */
-static void tell_dead_owner(const struct claiming *claiming, struct store_run *run)
+static void report_dead_owner(const struct claiming *claiming, struct store_run *run)
 {
     if (run->owner[0] == '\0') {
         memcpy(run->owner, claiming->dead_owner, sizeof(run->owner));
@@ -682,7 +682,7 @@ int runtime_claim(struct runtime *runtime, const char *run_id, const struct stor
         int r = ask_store(&claiming, ret_result, err);
         if (r == 0 && ret_result->outcome == STORE_CLAIMED) {
             forget_abandoned(runtime, run_id);
-            tell_dead_owner(&claiming, &ret_result->run);
+            report_dead_owner(&claiming, &ret_result->run);
             return 0;
         }
         if (r == 0 && !may_take_over(&claiming, &ret_result->holder)) {

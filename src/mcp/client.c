@@ -135,9 +135,9 @@ int64_t mcp_exchange_deadline(const struct mcp_inbox *inbox, const struct mcp_ex
 }
 
 /** @param ret_exchange its `reply` is owned */
-static int ask(const struct session_call *call, const struct mcp_outgoing *out,
-               const struct mcp_header_list *headers, struct mcp_exchange *ret_exchange,
-               struct rondo_error *err)
+static int send_request(const struct session_call *call, const struct mcp_outgoing *out,
+                        const struct mcp_header_list *headers, struct mcp_exchange *ret_exchange,
+                        struct rondo_error *err)
 {
     auto_buf struct buf body = {0};
     mcp_write(out, &body);
@@ -204,7 +204,7 @@ static int discover(const struct session_call *call, bool *ret_is_modern, struct
         struct mcp_outgoing out = outgoing(&probe, "server/discover");
         out.id = next_id(call->client);
         struct mcp_exchange exchange;
-        int r = ask(&probe, &out, NULL, &exchange, err);
+        int r = send_request(&probe, &out, NULL, &exchange, err);
         if (r == RONDO_ERR_TIMEOUT && probe.deadline_ns < call->deadline_ns) {
             return 0;
         }
@@ -416,7 +416,7 @@ static int ask_open(struct session_call *call, struct mcp_outgoing *out,
         }
         out->id = next_id(call->client);
         out->is_modern = call->is_modern;
-        r = ask(call, out, headers, ret_exchange, err);
+        r = send_request(call, out, headers, ret_exchange, err);
         if (r == 0 && ret_exchange->is_session_lost && attempt == 0) {
             forget_session(call);
             continue;

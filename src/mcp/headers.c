@@ -197,7 +197,8 @@ bool mcp_headers_are_valid(struct json_object *schema, char *ret_reason, size_t 
 
 /* --- arguments --- */
 
-static void give(const char *name, struct json_object *value, mcp_header_taker *take, void *context)
+static void pass_header(const char *name, struct json_object *value, mcp_header_taker *take,
+                        void *context)
 {
     auto_buf struct buf header = {0};
     auto_buf struct buf text = {0};
@@ -234,7 +235,7 @@ void mcp_headers_of(struct json_object *schema, struct json_object *arguments,
         struct json_object *value = json_member(arguments, json_object_iter_peek_name(&i));
         struct json_object *annotation = json_member(property, ANNOTATION);
         if (value != NULL && json_object_is_type(annotation, json_type_string)) {
-            give(json_object_get_string(annotation), value, take, context);
+            pass_header(json_object_get_string(annotation), value, take, context);
         }
         mcp_headers_of(property, value, take, context);
     }

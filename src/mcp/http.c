@@ -181,7 +181,7 @@ static void reading_fini(struct reply_reading *reading)
     json_object_put(reading->reply);
 }
 
-static void answer(struct reply_reading *reading, struct json_object *message)
+static void answer_server(struct reply_reading *reading, struct json_object *message)
 {
     auto_buf struct buf text = {0};
     mcp_inbox_take(reading->self->inbox, message, &text);
@@ -204,7 +204,7 @@ static bool take_message(struct reply_reading *reading, struct json_object *mess
         return true;
     case MCP_REQUEST:
     case MCP_NOTIFICATION:
-        answer(reading, message);
+        answer_server(reading, message);
         return true;
     case MCP_NOISE:
         return true;
@@ -426,8 +426,8 @@ static int resume(struct reply_reading *reading, struct mcp_exchange *exchange,
                   struct rondo_error *err)
 {
     struct mcp_http *self = reading->self;
-    bool goes_on = true;
-    while (goes_on) {
+    bool continues = true;
+    while (continues) {
         int64_t delay = retry_delay(reading);
         if (now_ns(self) + delay >= exchange->deadline_ns) {
             return error_set(err, RONDO_ERR_TIMEOUT,
@@ -441,8 +441,8 @@ static int resume(struct reply_reading *reading, struct mcp_exchange *exchange,
         struct http_response response = {0};
         int r = get_stream(reading, exchange->deadline_ns - now_ns(self), exchange->cancel,
                            &response, err);
-        goes_on = r == 0 && is_success(&response) && is_resumable(reading, exchange, &response);
-        if (r == 0 && !goes_on && reading->reply == NULL && reading->fault.code == 0) {
+        continues = r == 0 && is_success(&response) && is_resumable(reading, exchange, &response);
+        if (r == 0 && !continues && reading->reply == NULL && reading->fault.code == 0) {
             r = failure_to_error(self, &response, err);
             r = r != 0 ? r
                        : error_set(err, RONDO_ERR_IO,
@@ -587,16 +587,16 @@ static void *listen_to_server(void *context)
     pthread_mutex_lock(&self->lock);
     struct reply_reading reading = {.self = self, .version = self->version, .id = -1};
     pthread_mutex_unlock(&self->lock);
-    bool goes_on = true;
-    while (goes_on && !cancel_is_set(&self->listener_cancel)) {
+    bool continues = true;
+    while (continues && !cancel_is_set(&self->listener_cancel)) {
         struct http_response response = {0};
         struct rondo_error err = {0};
         int r = get_stream(&reading, INT64_MAX / 4, &self->listener_cancel, &response, &err);
-        goes_on = r == 0 && is_success(&response) && reading.fault.code == 0 &&
-                  response.failure != HTTP_CANCELLED;
+        continues = r == 0 && is_success(&response) && reading.fault.code == 0 &&
+                    response.failure != HTTP_CANCELLED;
         http_response_fini(&response);
         cancel_set(&self->listener_begun, CANCEL_GRACEFUL);
-        if (goes_on) {
+        if (continues) {
             cancel_wait(&self->listener_cancel, retry_delay(&reading));
         }
     }

@@ -64,8 +64,8 @@ int mcp_lines_feed(struct mcp_lines *lines, const char *bytes, size_t len,
 {
     buf_append(&lines->buf, bytes, len);
     size_t begin = 0;
-    bool goes_on = true;
-    while (goes_on && lines->searched < lines->buf.len) {
+    bool continues = true;
+    while (continues && lines->searched < lines->buf.len) {
         const char *from = lines->buf.data + lines->searched;
         const char *end = memchr(from, '\n', lines->buf.len - lines->searched);
         size_t line_end = end == NULL ? lines->buf.len : (size_t)(end - lines->buf.data);
@@ -82,7 +82,7 @@ int mcp_lines_feed(struct mcp_lines *lines, const char *bytes, size_t len,
             line_len--;
         }
         if (line_len > 0) {
-            goes_on = on_line(context, lines->buf.data + begin, line_len);
+            continues = on_line(context, lines->buf.data + begin, line_len);
         }
         begin = line_end + 1;
         lines->searched = begin;

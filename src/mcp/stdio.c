@@ -163,7 +163,7 @@ static bool defer(struct mcp_stdio *self, struct json_object *message)
     return is_deferred;
 }
 
-static void answer(struct mcp_stdio *self, struct json_object *message)
+static void answer_server(struct mcp_stdio *self, struct json_object *message)
 {
     auto_buf struct buf text = {0};
     if (mcp_inbox_is_form(self->inbox, message) && defer(self, message)) {
@@ -204,7 +204,7 @@ static bool take_line(void *context, const char *line, size_t len)
         return hand_over(self, id, &message) || count_flood(self, len);
     case MCP_REQUEST:
     case MCP_NOTIFICATION:
-        answer(self, message);
+        answer_server(self, message);
         return count_flood(self, len);
     case MCP_NOISE:
         return count_flood(self, len);
@@ -269,11 +269,11 @@ static bool take_queue(struct mcp_stdio *self)
 static void read_rest(struct mcp_stdio *self, char *room)
 {
     int64_t deadline = now_ns(self) + LAST_WORDS_NS;
-    bool goes_on = true;
-    while (goes_on && now_ns(self) < deadline) {
+    bool continues = true;
+    while (continues && now_ns(self) < deadline) {
         struct pollfd slot = {.fd = pipe_child_output(self->child), .events = POLLIN};
         int ready = poll(&slot, 1, (int)(LAST_WORDS_NS / NS_PER_MS));
-        goes_on = ready > 0 && read_output(self, room);
+        continues = ready > 0 && read_output(self, room);
     }
 }
 

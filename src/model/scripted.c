@@ -183,8 +183,8 @@ static bool wait(const struct model *model, const struct model_request *request,
 }
 
 /** Say a text in pieces that end with whole characters. */
-static void say(void (*say_piece)(void *context, const char *text, size_t len), void *context,
-                const char *text)
+static void emit_text(void (*say_piece)(void *context, const char *text, size_t len), void *context,
+                      const char *text)
 {
     size_t len = strlen(text);
     size_t start = 0;
@@ -229,8 +229,9 @@ static void take_reply(const struct model *model, const struct model_request *re
     const struct model_watcher *watcher = request->watcher;
     reply->first_token_ns = clock_monotonic(model->clock);
     if (watcher != NULL && request->is_streaming) {
-        say(watcher->on_thinking, watcher->context, turn->thinking == NULL ? "" : turn->thinking);
-        say(watcher->on_text, watcher->context, turn->text == NULL ? "" : turn->text);
+        emit_text(watcher->on_thinking, watcher->context,
+                  turn->thinking == NULL ? "" : turn->thinking);
+        emit_text(watcher->on_text, watcher->context, turn->text == NULL ? "" : turn->text);
     }
     reply->text = or_empty(turn->text);
     reply->thinking = or_empty(turn->thinking);
@@ -238,8 +239,8 @@ static void take_reply(const struct model *model, const struct model_request *re
     take_calls(turn, turn_of(request), reply);
 }
 
-static void answer(const struct model *model, const struct model_request *request,
-                   const struct script_turn *turn, struct model_reply *reply)
+static void write_reply(const struct model *model, const struct model_request *request,
+                        const struct script_turn *turn, struct model_reply *reply)
 {
     auto_buf struct buf problem = {0};
     if (!is_expected(model, request, &turn->expect, &problem)) {
@@ -268,7 +269,7 @@ static int ask(struct model *model, const struct model_request *request,
     const struct script_turn *turn = script_find(model->script, number);
     ret_reply->attempts = 1;
     if (turn != NULL) {
-        answer(model, request, turn, ret_reply);
+        write_reply(model, request, turn, ret_reply);
     } else {
         auto_buf struct buf message = {0};
         buf_printf(&message, "the script has no turn %" PRIu64, number);

@@ -239,7 +239,7 @@ static int open_existing(struct run_execution *execution, enum orchestrator_answ
     return r;
 }
 
-static void answer(struct run_execution *execution, enum orchestrator_answer given, int r)
+static void report_start(struct run_execution *execution, enum orchestrator_answer given, int r)
 {
     struct orchestrator *orchestrator = execution->orchestrator;
     struct starting *starting = execution->task.starting;
@@ -299,7 +299,7 @@ static void try_later(struct run_execution *execution)
 }
 
 /** End a run that cannot be executed here, with the reason in its journal. */
-static void give_up(struct run_execution *execution)
+static void release_run(struct run_execution *execution)
 {
     struct orchestrator *orchestrator = execution->orchestrator;
     struct rondo_error err = {0};
@@ -343,7 +343,7 @@ static void note_store_failure(struct run_execution *execution)
 }
 
 /** The run is open again: its journal says what kept it. */
-static void tell_of_failures(struct run_execution *execution)
+static void log_failures(struct run_execution *execution)
 {
     struct run_entry *entry = execution->entry;
     if (entry->store_failures > 0) {
@@ -390,7 +390,7 @@ static void handle_failure(struct run_execution *execution, int code, bool was_c
     if (is_store_failure(code) || entry->attempts + 1 < ORCHESTRATOR_ATTEMPTS) {
         try_later(execution);
     } else {
-        give_up(execution);
+        release_run(execution);
     }
 }
 
@@ -546,8 +546,8 @@ static void open_and_execute(struct run_execution *execution)
     loop_spec_fini(&execution->task.spec);
     if (r == 0 && given == ORCHESTRATOR_STARTED) {
         enter_running(execution);
-        tell_of_failures(execution);
-        answer(execution, given, r);
+        log_failures(execution);
+        report_start(execution, given, r);
         execute(execution);
         return;
     }
@@ -557,7 +557,7 @@ static void open_and_execute(struct run_execution *execution)
     if (is_waited_for) {
         bool is_end = r == RONDO_ERR_CANCELLED && is_draining(execution->orchestrator);
         drop(execution);
-        answer(execution, is_end ? ORCHESTRATOR_DRAINING : given, is_end ? 0 : r);
+        report_start(execution, is_end ? ORCHESTRATOR_DRAINING : given, is_end ? 0 : r);
     } else if (r < 0) {
         handle_failure(execution, r, was_claimed);
     } else {

@@ -62,7 +62,7 @@ void orchestrator_wait(struct orchestrator *orchestrator, int64_t longest_ns)
 
 /* ---- Scheduler ------------------------------------------------------------------------------ */
 
-static void look_at_machine(struct orchestrator *orchestrator)
+static void check_machine(struct orchestrator *orchestrator)
 {
     struct admission_room room = admission_look();
     pthread_mutex_lock(&orchestrator->lock);
@@ -88,7 +88,7 @@ static int probe_store(struct orchestrator *orchestrator)
 }
 
 /** A disk that is full can still be read: after a failure it is seen whether writing works. */
-static void look_at_writing(struct orchestrator *orchestrator)
+static void check_writing(struct orchestrator *orchestrator)
 {
     pthread_mutex_lock(&orchestrator->lock);
     bool is_failing = orchestrator->is_writing_failing;
@@ -102,7 +102,7 @@ static void look_at_writing(struct orchestrator *orchestrator)
     orchestrator_log(orchestrator, "the store can be written again");
 }
 
-static void look_at_store(struct orchestrator *orchestrator)
+static void check_store(struct orchestrator *orchestrator)
 {
     struct rondo_error err = {0};
     int r = waiting_scan(orchestrator, &err);
@@ -129,9 +129,9 @@ static int64_t take_turn(struct orchestrator *orchestrator, int64_t look_ns)
         return look_ns;
     }
     pthread_mutex_unlock(&orchestrator->lock);
-    look_at_machine(orchestrator);
-    look_at_writing(orchestrator);
-    look_at_store(orchestrator);
+    check_machine(orchestrator);
+    check_writing(orchestrator);
+    check_store(orchestrator);
     pthread_mutex_lock(&orchestrator->lock);
     executor_begin_queued(orchestrator);
     return clock_monotonic(clock_system()) + orchestrator->options.scan_ns;
@@ -206,7 +206,7 @@ int orchestrator_start(const struct orchestrator_options *options,
     set_options(orchestrator, options);
     init_lock(orchestrator);
     admission_raise_descriptors();
-    look_at_machine(orchestrator);
+    check_machine(orchestrator);
     int r = cancel_init(&orchestrator->opening, err);
     if (r == 0) {
         r = orphans_adopt(orchestrator, true, err);

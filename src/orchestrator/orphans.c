@@ -169,7 +169,7 @@ static bool is_known(struct orchestrator *orchestrator, const char *run_id)
 }
 
 /** One that cannot be read must not keep the others from being seen to. */
-static void see_to(struct orchestrator *orchestrator, const struct store_run *run)
+static void settle(struct orchestrator *orchestrator, const struct store_run *run)
 {
     struct rondo_error err = {0};
     enum fate fate = FATE_NONE;
@@ -216,7 +216,7 @@ static bool take_marked(const struct store_document *document, void *context)
 }
 
 /** One that nobody holds is seen to like one whose holder is dead; a paused one waits. */
-static int see_to_marked(struct orchestrator *orchestrator, const char *run_id,
+static int settle_marked(struct orchestrator *orchestrator, const char *run_id,
                          struct rondo_error *err)
 {
     struct store *store = orchestrator_store(orchestrator);
@@ -230,7 +230,7 @@ static int see_to_marked(struct orchestrator *orchestrator, const char *run_id,
         return 0;
     }
     if (r == 0 && run.owner[0] == '\0' && !run.summary.is_paused) {
-        see_to(orchestrator, &run);
+        settle(orchestrator, &run);
     }
     return r;
 }
@@ -242,7 +242,7 @@ static int scan_marked(struct orchestrator *orchestrator, struct rondo_error *er
     struct marked marked = {0};
     int r = store->ops->read_documents(store, &query, take_marked, &marked, err);
     for (size_t i = 0; r == 0 && i < marked.count; i++) {
-        r = see_to_marked(orchestrator, marked.ids[i], err);
+        r = settle_marked(orchestrator, marked.ids[i], err);
     }
     free(marked.ids);
     return r;
@@ -274,7 +274,7 @@ int orphans_scan(struct orchestrator *orchestrator, struct rondo_error *err)
         qsort(finding.runs, finding.count, sizeof(*finding.runs), by_id);
     }
     for (size_t i = 0; r == 0 && i < finding.count; i++) {
-        see_to(orchestrator, &finding.runs[i]);
+        settle(orchestrator, &finding.runs[i]);
     }
     free(finding.runs);
     return r < 0 ? r : scan_marked(orchestrator, err);
@@ -318,8 +318,8 @@ static void adopt(struct orchestrator *orchestrator, const struct assignment *as
     pthread_mutex_unlock(&orchestrator->lock);
 }
 
-static int look_at(struct orchestrator *orchestrator, const struct assignment *assignment,
-                   struct adoption *adoption, struct rondo_error *err)
+static int check_assignment(struct orchestrator *orchestrator, const struct assignment *assignment,
+                            struct adoption *adoption, struct rondo_error *err)
 {
     struct store *store = orchestrator_store(orchestrator);
     struct store_run run;
@@ -350,7 +350,7 @@ static int adopt_all(struct orchestrator *orchestrator, const struct assignment 
     for (int round = 0; round < 2; round++) {
         for (size_t i = 0; i < count && r == 0; i++) {
             if ((list[i].state == ASSIGNMENT_RUNNING) == (round == 0)) {
-                r = look_at(orchestrator, &list[i], adoption, err);
+                r = check_assignment(orchestrator, &list[i], adoption, err);
             }
         }
     }

@@ -43,7 +43,8 @@ static struct seen_entry *list_idle(struct orchestrator *orchestrator, size_t *r
 }
 
 /** Keep others from the entry, unless one of them was faster: NULL. */
-static struct run_entry *hold(struct orchestrator *orchestrator, const struct seen_entry *seen)
+static struct run_entry *reserve_entry(struct orchestrator *orchestrator,
+                                       const struct seen_entry *seen)
 {
     pthread_mutex_lock(&orchestrator->lock);
     struct run_entry *entry = entry_find(orchestrator, seen->run_id);
@@ -59,7 +60,7 @@ static struct run_entry *hold(struct orchestrator *orchestrator, const struct se
 static int forget(struct orchestrator *orchestrator, const struct seen_entry *seen,
                   struct rondo_error *err)
 {
-    struct run_entry *entry = hold(orchestrator, seen);
+    struct run_entry *entry = reserve_entry(orchestrator, seen);
     if (entry == NULL) {
         return 0;
     }
@@ -74,7 +75,7 @@ static int forget(struct orchestrator *orchestrator, const struct seen_entry *se
 static int change(struct orchestrator *orchestrator, const struct seen_entry *seen,
                   enum entry_state state, struct rondo_error *err)
 {
-    struct run_entry *entry = hold(orchestrator, seen);
+    struct run_entry *entry = reserve_entry(orchestrator, seen);
     if (entry == NULL) {
         return 0;
     }
@@ -88,8 +89,8 @@ static int change(struct orchestrator *orchestrator, const struct seen_entry *se
     return r;
 }
 
-static int look_at(struct orchestrator *orchestrator, const struct seen_entry *seen,
-                   struct rondo_error *err)
+static int check_waiting(struct orchestrator *orchestrator, const struct seen_entry *seen,
+                         struct rondo_error *err)
 {
     struct store *store = orchestrator_store(orchestrator);
     struct store_run run;
@@ -114,7 +115,7 @@ int waiting_scan(struct orchestrator *orchestrator, struct rondo_error *err)
     int r = 0;
     struct seen_entry *list = list_idle(orchestrator, &count);
     for (size_t i = 0; i < count && r == 0; i++) {
-        r = look_at(orchestrator, &list[i], err);
+        r = check_waiting(orchestrator, &list[i], err);
     }
     free(list);
     return r;

@@ -13,7 +13,7 @@ static int64_t time_ns(const struct statx_timestamp *time)
     return (int64_t)time->tv_sec * NS_PER_S + (int64_t)time->tv_nsec;
 }
 
-static int look(const char *path, int flags, struct statx *ret_status)
+static int read_status(const char *path, int flags, struct statx *ret_status)
 {
     return statx(AT_FDCWD, path, flags, STATX_BASIC_STATS | STATX_BTIME, ret_status) < 0 ? errno
                                                                                          : 0;
@@ -22,10 +22,10 @@ static int look(const char *path, int flags, struct statx *ret_status)
 int file_state_look(const char *path, struct file_state *ret_state, bool *ret_is_missing)
 {
     struct statx status;
-    int failure = look(path, AT_SYMLINK_NOFOLLOW, &status);
+    int failure = read_status(path, AT_SYMLINK_NOFOLLOW, &status);
     *ret_is_missing = failure == ENOENT || failure == ENOTDIR;
     if (failure == 0 && S_ISLNK(status.stx_mode)) {
-        failure = look(path, 0, &status);
+        failure = read_status(path, 0, &status);
     }
     if (failure != 0) {
         return failure;

@@ -320,11 +320,11 @@ int trust_list(enum trust_kind kind, trust_list_fn *fn, void *context, struct ro
         return r < 0 ? r : error_set_errno(err, RONDO_ERR_IO, errno, "cannot list %s", path);
     }
     struct dirent *entry;
-    bool goes_on = true;
-    while (goes_on && (entry = readdir(folder)) != NULL) {
+    bool continues = true;
+    while (continues && (entry = readdir(folder)) != NULL) {
         auto_json struct json_object *record =
             is_record_name(entry->d_name, kind) ? read_record(path, entry->d_name) : NULL;
-        goes_on = record == NULL || hand_out(record, entry->d_name, fn, context);
+        continues = record == NULL || hand_out(record, entry->d_name, fn, context);
     }
     closedir(folder);
     return 0;

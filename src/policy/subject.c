@@ -339,7 +339,7 @@ static bool has_parts(struct subject *subject)
 }
 
 /** Make the request. @return false when it cannot be expressed */
-static bool ask(struct subject *subject, const struct policy_request *request)
+static bool build_request(struct subject *subject, const struct policy_request *request)
 {
     choose_context(subject, request->action);
     set_facts(subject, request);
@@ -553,7 +553,7 @@ void subject_decide(struct subject *subject, const struct policy_request *reques
     if (subject->entities == NULL) {
         return;
     }
-    if (!ask(subject, request)) {
+    if (!build_request(subject, request)) {
         ret_verdict->reason = VERDICT_INVALID_CONTEXT;
         return;
     }
@@ -617,12 +617,12 @@ void subject_find_limits(struct subject *subject, const struct policy_request *n
     memset(ret_limits, 0, RUN_LIMIT_COUNT * sizeof(*ret_limits));
     from.action = ACTION_ITERATE;
     from.resource = NULL;
-    if (subject->entities == NULL || !ask(subject, &from)) {
+    if (subject->entities == NULL || !build_request(subject, &from)) {
         return;
     }
     if (!may_iterate(subject, &is_allowed)) {
         from = policy_request_at_start(&from);
-        ask(subject, &from);
+        build_request(subject, &from);
         may_iterate(subject, &is_allowed);
     }
     struct limit_search search = search_in(subject);

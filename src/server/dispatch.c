@@ -83,7 +83,7 @@ static bool check_token(struct call *call, const char *header)
 }
 
 /** Report once that there is a proxy: its operator may believe that no token is needed. */
-static void tell_of_proxy(struct call *call, const char *header)
+static void report_proxy(struct call *call, const char *header)
 {
     struct server *server = call->server;
     if (header == NULL || server->options.log == NULL ||
@@ -105,7 +105,7 @@ static bool is_local(struct call *call)
         return false;
     }
     if (!access_is_direct(call->exchange)) {
-        tell_of_proxy(call, access_proxy_header(call->exchange));
+        report_proxy(call, access_proxy_header(call->exchange));
         return false;
     }
     const struct http_remote *peer = http_exchange_peer(call->exchange);

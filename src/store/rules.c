@@ -157,7 +157,7 @@ static size_t copy_bound(char *ret_bound, const char *text)
 }
 
 /** Turn a prefix into the lowest text after everything that begins with it. @return it exists */
-static bool step_behind(char *bound, size_t len)
+static bool step_past(char *bound, size_t len)
 {
     while (len > 0 && (unsigned char)bound[len - 1] == 0xff) {
         len--;
@@ -179,7 +179,7 @@ struct rules_key_range rules_key_range(const struct store_document_query *query)
     if (query->prefix != NULL) {
         size_t len = copy_bound(range.low, query->prefix);
         memcpy(bound, range.low, len + 1);
-        if (step_behind(bound, len)) {
+        if (step_past(bound, len)) {
             memcpy(range.end, bound, sizeof(bound));
         }
     }

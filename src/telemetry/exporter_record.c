@@ -19,7 +19,7 @@ struct exporter_claim {
     char owner[STORE_OWNER_SIZE];
 };
 
-static bool take(const struct store_document *document, void *context)
+static bool read_claim(const struct store_document *document, void *context)
 {
     struct exporter_claim *record = context;
     auto_json struct json_object *root = NULL;
@@ -38,7 +38,7 @@ static int read_record(struct store *store, const char *key, struct exporter_cla
 {
     *ret_record = (struct exporter_claim){0};
     struct store_document_query query = {.collection = COLLECTION, .key = key, .limit = 1};
-    return store->ops->read_documents(store, &query, take, ret_record, err);
+    return store->ops->read_documents(store, &query, read_claim, ret_record, err);
 }
 
 static int write_record(struct store *store, const char *key, const char *owner, int64_t number,

@@ -104,8 +104,8 @@ static int64_t delay_after(const struct http_response *response, unsigned attemp
     return delay < 0 ? OTLP_MAX_WAIT_NS : delay;
 }
 
-static void tell_failure(const struct http_response *response, const char *host,
-                         struct otlp_delivery *delivery)
+static void describe_failure(const struct http_response *response, const char *host,
+                             struct otlp_delivery *delivery)
 {
     if (response->failure == HTTP_OK) {
         snprintf(delivery->problem, sizeof(delivery->problem), "%s answers %ld", host,
@@ -133,7 +133,7 @@ static void judge(const struct http_response *response, const char *host, unsign
         }
         return;
     }
-    tell_failure(response, host, delivery);
+    describe_failure(response, host, delivery);
     delivery->is_unreachable = response->failure == HTTP_NO_HOST ||
                                response->failure == HTTP_NO_CONNECTION ||
                                response->failure == HTTP_TIMED_OUT;

@@ -498,7 +498,8 @@ static void take_copied(struct span_run *run, const struct journal_entry *entry)
     }
 }
 
-static void take(struct spans *spans, struct span_run *run, const struct journal_entry *entry)
+static void apply_entry(struct spans *spans, struct span_run *run,
+                        const struct journal_entry *entry)
 {
     run->seq = entry->event.seq;
     if (entry->event.seq > 1 && entry->event.seq <= run->copied_until) {
@@ -560,7 +561,7 @@ bool spans_add(struct spans *spans, const struct journal_entry *entry)
     }
     run = run == NULL ? new_run(spans, entry->run_id) : run;
     touch(spans, run);
-    take(spans, run, entry);
+    apply_entry(spans, run, entry);
     if (entry->is_known && entry->event.type == JOURNAL_RUN_FINISHED) {
         drop_run(spans, run);
     }
@@ -578,7 +579,7 @@ void spans_replay(struct spans *spans, const struct journal_entry *entry)
         run->agent_id = memory_dup_string("?");
     }
     spans->is_replaying = true;
-    take(spans, run, entry);
+    apply_entry(spans, run, entry);
     spans->is_replaying = false;
 }
 

@@ -80,7 +80,7 @@ static struct store *store_of(const struct telemetry *telemetry)
     return writer_store(telemetry->options.writer);
 }
 
-static void tell(struct telemetry *telemetry, const char *format, const char *what)
+static void log_message(struct telemetry *telemetry, const char *format, const char *what)
 {
     if (telemetry->options.log != NULL) {
         char line[256];
@@ -110,9 +110,9 @@ static void set_problem(struct telemetry *telemetry, bool is_failing, const char
     }
     pthread_mutex_unlock(&telemetry->lock);
     if (is_failing && !telemetry->was_failing) {
-        tell(telemetry, "telemetry cannot be sent: %s", problem);
+        log_message(telemetry, "telemetry cannot be sent: %s", problem);
     } else if (!is_failing && telemetry->was_failing) {
-        tell(telemetry, "telemetry can be sent again%s", "");
+        log_message(telemetry, "telemetry can be sent again%s", "");
     }
     telemetry->was_failing = is_failing;
 }
@@ -131,7 +131,7 @@ static uint64_t newest(const struct telemetry *telemetry)
 }
 
 /** @param skipped events dropped just now: readers of the state see both change at once */
-static uint64_t look_behind(struct telemetry *telemetry, uint64_t skipped)
+static uint64_t measure_lag(struct telemetry *telemetry, uint64_t skipped)
 {
     uint64_t last = newest(telemetry);
     uint64_t events = last > telemetry->at ? last - telemetry->at : 0;
@@ -144,10 +144,10 @@ static uint64_t look_behind(struct telemetry *telemetry, uint64_t skipped)
 
 static uint64_t behind(struct telemetry *telemetry)
 {
-    return look_behind(telemetry, 0);
+    return measure_lag(telemetry, 0);
 }
 
-static uint64_t most_behind(const struct telemetry *telemetry)
+static uint64_t largest_lag(const struct telemetry *telemetry)
 {
     return telemetry->environment.queue_events > 0 ? (uint64_t)telemetry->environment.queue_events
                                                    : TELEMETRY_MAX_BEHIND;
@@ -175,7 +175,7 @@ static void save_cursor(struct telemetry *telemetry)
 static void skip_ahead(struct telemetry *telemetry)
 {
     uint64_t events = behind(telemetry);
-    uint64_t most = most_behind(telemetry);
+    uint64_t most = largest_lag(telemetry);
     if (events <= most) {
         return;
     }
@@ -184,10 +184,10 @@ static void skip_ahead(struct telemetry *telemetry)
     journal_reader_free(telemetry->reader);
     telemetry->reader =
         journal_reader_new(telemetry->options.writer, telemetry->run_id, telemetry->at);
-    look_behind(telemetry, skipped);
+    measure_lag(telemetry, skipped);
     char text[32];
     snprintf(text, sizeof(text), "%" PRIu64, skipped);
-    tell(telemetry, "telemetry is too far behind: %s events were skipped", text);
+    log_message(telemetry, "telemetry is too far behind: %s events were skipped", text);
     save_cursor(telemetry);
 }
 
@@ -243,7 +243,7 @@ static bool wait_for_next(struct telemetry *telemetry, int64_t delay_ns, int64_t
         int64_t now_ns = clock_monotonic(machine_clock());
         bool is_stopping = cancel_is_set(&telemetry->soft);
         if (cancel_is_set(&telemetry->hard) || (limit_ns > 0 && now_ns - since_ns >= limit_ns) ||
-            behind(telemetry) > most_behind(telemetry)) {
+            behind(telemetry) > largest_lag(telemetry)) {
             return false;
         }
         if (telemetry->run_id == NULL && telemetry->is_owner &&
@@ -358,7 +358,7 @@ static bool was_sent(struct telemetry *telemetry, const struct journal_entry *en
     return entry->event.seq <= telemetry->own_until;
 }
 
-static void take(struct telemetry *telemetry, const struct journal_entry *entry)
+static void process_entry(struct telemetry *telemetry, const struct journal_entry *entry)
 {
     if (telemetry->own_metrics != NULL) {
         metrics_count(telemetry->own_metrics, entry);
@@ -395,7 +395,7 @@ static int read_one(struct telemetry *telemetry, int64_t timeout_ns)
     int r = journal_reader_next(telemetry->reader, timeout_ns, &telemetry->soft, &entry, &err);
     if (r == 1) {
         telemetry->at = telemetry->run_id == NULL ? entry->position : entry->event.seq;
-        take(telemetry, entry);
+        process_entry(telemetry, entry);
     } else if (r < 0) {
         set_problem(telemetry, true, err.message);
         cancel_wait(&telemetry->soft, TICK_NS);
@@ -432,7 +432,7 @@ static void renew(struct telemetry *telemetry, int64_t now_ns)
     telemetry->is_owner =
         exporter_own(store_of(telemetry), telemetry->owner, clock_now(machine_clock()));
     pthread_mutex_lock(&telemetry->lock);
-    telemetry->state.is_standing_by = !telemetry->is_owner;
+    telemetry->state.is_waiting_for_owner = !telemetry->is_owner;
     pthread_mutex_unlock(&telemetry->lock);
     if (telemetry->is_owner != was_owner) {
         begin_anew(telemetry);
@@ -450,7 +450,7 @@ static void park(void *context, const char *run_id)
     }
 }
 
-static void look_around(struct telemetry *telemetry)
+static void run_periodic_work(struct telemetry *telemetry)
 {
     int64_t now_ns = clock_monotonic(machine_clock());
     renew(telemetry, now_ns);
@@ -508,13 +508,13 @@ static void drain(struct telemetry *telemetry)
 static void *run_thread(void *context)
 {
     struct telemetry *telemetry = context;
-    look_around(telemetry);
+    run_periodic_work(telemetry);
     int64_t looked_ns = clock_monotonic(machine_clock());
     while (!cancel_is_set(&telemetry->soft)) {
         int64_t now_ns = clock_monotonic(machine_clock());
         if (now_ns - looked_ns >= TICK_NS) {
             looked_ns = now_ns;
-            look_around(telemetry);
+            run_periodic_work(telemetry);
         }
         if (telemetry->run_id == NULL && !telemetry->is_owner) {
             cancel_wait(&telemetry->soft, TICK_NS);
@@ -631,7 +631,8 @@ static void prepare(struct telemetry *telemetry, const char *const *envp)
     telemetry->metrics_ns = clock_monotonic(machine_clock());
     telemetry->quiet_ns = telemetry->saved_ns = telemetry->metrics_ns;
     if (!telemetry->environment.traces.is_json || !telemetry->environment.metrics.is_json) {
-        tell(telemetry, "telemetry is sent as %s, the one encoding that Rondo has", "http/json");
+        log_message(telemetry, "telemetry is sent as %s, the one encoding that Rondo has",
+                    "http/json");
     }
 }
 

@@ -74,13 +74,13 @@ void telemetry_stop(struct telemetry *telemetry, int64_t flush_ns);
 
 struct telemetry_state {
     bool is_on;
-    bool is_failing;     /**< the last attempt failed */
-    bool is_standing_by; /**< another process exports this store */
-    uint64_t sent;       /**< spans accepted, as the next ones since the start */
-    uint64_t rejected;   /**< by partial success */
-    uint64_t dropped;    /**< spans dropped, and events skipped */
-    uint64_t behind;     /**< events not looked at yet */
-    char problem[160];   /**< of the last failure; never a header */
+    bool is_failing;           /**< the last attempt failed */
+    bool is_waiting_for_owner; /**< another process exports this store */
+    uint64_t sent;             /**< spans accepted, as the next ones since the start */
+    uint64_t rejected;         /**< by partial success */
+    uint64_t dropped;          /**< spans dropped, and events skipped */
+    uint64_t behind;           /**< events not looked at yet */
+    char problem[160];         /**< of the last failure; never a header */
 };
 
 /** Of no telemetry (NULL): all zero. Any thread. */

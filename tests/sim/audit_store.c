@@ -169,10 +169,10 @@ static bool hand_on_damaged(const struct store_checkpoint *checkpoint, void *con
     }
     damaged.fold = fold;
     damaged.state = state;
-    bool goes_on = damaging->fn(&damaged, damaging->context);
+    bool continues = damaging->fn(&damaged, damaging->context);
     free(fold);
     free(state);
-    return goes_on;
+    return continues;
 }
 
 static int audit_get_checkpoint(struct store *base, const char *run_id, uint64_t number,

@@ -149,21 +149,21 @@ static bool send_pieces(int fd, const struct peer_reply *reply, size_t from, siz
 static bool send_reply(struct peer_connection *connection, const struct peer_reply *reply)
 {
     size_t from = 0;
-    bool goes_on = true;
+    bool continues = true;
     if (reply->stalls) {
         from = reply->stall_at;
-        goes_on = send_pieces(connection->fd, reply, 0, from);
+        continues = send_pieces(connection->fd, reply, 0, from);
         stall(connection->peer);
     }
-    goes_on = goes_on && send_pieces(connection->fd, reply, from, reply->len);
-    for (size_t i = 1; i < reply->repeat && goes_on; i++) {
-        goes_on = send_pieces(connection->fd, reply, reply->repeat_from, reply->len);
+    continues = continues && send_pieces(connection->fd, reply, from, reply->len);
+    for (size_t i = 1; i < reply->repeat && continues; i++) {
+        continues = send_pieces(connection->fd, reply, reply->repeat_from, reply->len);
     }
     if (reply->cuts && reply->resets) {
         struct linger hard = {.l_onoff = 1};
         setsockopt(connection->fd, SOL_SOCKET, SO_LINGER, &hard, sizeof(hard));
     }
-    return goes_on && !reply->cuts;
+    return continues && !reply->cuts;
 }
 
 /* --- reading --- */
@@ -304,15 +304,15 @@ static struct peer_script *answer_to(struct http_peer *peer, const struct peer_r
 static void *serve(void *argument)
 {
     struct peer_connection *connection = argument;
-    bool goes_on = true;
-    while (goes_on) {
+    bool continues = true;
+    while (continues) {
         struct peer_request request = {0};
         if (!read_request(connection, &request)) {
             request_fini(&request);
             break;
         }
         struct peer_script *script = answer_to(connection->peer, &request);
-        goes_on = send_reply(connection, &script->reply);
+        continues = send_reply(connection, &script->reply);
         script_free(script);
     }
     buf_fini(&connection->input);

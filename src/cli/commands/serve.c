@@ -223,7 +223,7 @@ static void audit_line(void *context, const char *line)
     pthread_mutex_unlock(&serving->audit_lock);
 }
 
-static void tell(const struct serving *serving, const char *line)
+static void log_unless_quiet(const struct serving *serving, const char *line)
 {
     if (!serving->values->wants_quiet) {
         log_line(NULL, line);
@@ -263,7 +263,7 @@ static int start_orchestrator(struct serving *serving, struct rondo_error *err)
 }
 
 /** The monitor has made a warning. */
-static void tell_warning(void *context, const char *agent_id, const char *json)
+static void log_warning(void *context, const char *agent_id, const char *json)
 {
     struct serving *serving = context;
     pthread_mutex_lock(&serving->lock);
@@ -298,7 +298,7 @@ static int start_monitor(struct serving *serving, struct rondo_error *err)
         .stall_ns = or_none(values->stall_ns),
         .base_url = values->url,
         .log = log_line,
-        .on_warning = tell_warning,
+        .on_warning = log_warning,
         .on_warning_context = serving,
     };
     return monitor_start(&options, &serving->monitor, err);
@@ -406,7 +406,7 @@ static bool is_local(const char *address)
     return false;
 }
 
-static void tell_of_others(const char *address)
+static void log_reachable(const char *address)
 {
     auto_buf struct buf line = {0};
     char machine[256] = "";
@@ -420,7 +420,7 @@ static void tell_of_others(const char *address)
 }
 
 /** Clients that need a token. */
-static void tell_of_tokens(const struct serving *serving, bool is_reachable)
+static void log_token_rule(const struct serving *serving, bool is_reachable)
 {
     const char *why = why_tokens(serving->values);
     auto_buf struct buf tokens = {0};
@@ -429,14 +429,14 @@ static void tell_of_tokens(const struct serving *serving, bool is_reachable)
     if (why != NULL) {
         auto_buf struct buf line = {0};
         buf_printf(&line, "everybody needs a token, also your own programs (%s)", why);
-        tell(serving, buf_string(&line));
+        log_unless_quiet(serving, buf_string(&line));
     }
     if (has_none && (why != NULL || is_reachable)) {
         log_line(NULL, "there is no token yet: make one with `rondo token create`");
     }
 }
 
-static void tell_addresses(const struct serving *serving)
+static void log_addresses(const struct serving *serving)
 {
     const char *address;
     bool is_reachable = false;
@@ -445,13 +445,13 @@ static void tell_addresses(const struct serving *serving)
         bool is_socket = strncmp(address, "unix:", 5) == 0;
         buf_printf(&line, "serving %s on %s%s", serving->session.store_path,
                    is_socket ? "" : "http://", address);
-        tell(serving, buf_string(&line));
+        log_unless_quiet(serving, buf_string(&line));
         if (!is_local(address)) {
             is_reachable = true;
-            tell_of_others(address);
+            log_reachable(address);
         }
     }
-    tell_of_tokens(serving, is_reachable);
+    log_token_rule(serving, is_reachable);
 }
 
 /** What `systemctl status` shows. */
@@ -476,7 +476,8 @@ static void wait_for_end(struct serving *serving, const sigset_t *signals)
         notify_status(serving, watchdog_ns > 0 ? "WATCHDOG=1\n" : "");
         signal_number = sigtimedwait(signals, NULL, &turn);
     } while (signal_number < 0 && (errno == EAGAIN || errno == EINTR));
-    tell(serving, "ending: runs are given up where they are and go on with the next start");
+    log_unless_quiet(serving,
+                     "ending: runs are given up where they are and go on with the next start");
 }
 
 /** A second signal ends the process at once: what was committed is safe. */
@@ -504,7 +505,7 @@ static int serve(struct serving *serving)
             exit_code = EXIT_OTHER; /* An address is taken: no run is held by anybody. */
         }
     } else {
-        tell_addresses(serving);
+        log_addresses(serving);
         notify_status(serving, "READY=1\n");
         wait_for_end(serving, &signals);
     }

@@ -76,7 +76,7 @@ struct tools_source {
 
 /* --- words and options --- */
 
-int tools_words_behind(const struct invocation *invocation)
+int tools_words_after(const struct invocation *invocation)
 {
     for (int i = 0; i < invocation->argc; i++) {
         if (strcmp(invocation->argv[i], "--") == 0) {

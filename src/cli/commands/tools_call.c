@@ -103,7 +103,7 @@ int cmd_tools_call(const struct invocation *invocation)
 {
     struct call_values values = {0};
     struct option_set set = {.rows = tools_call_options, .values = &values};
-    int behind = tools_words_behind(invocation);
+    int behind = tools_words_after(invocation);
     struct parsed parsed = command_parse(invocation, &set, 1, WORDS_MAX);
     int code = parsed.is_over ? parsed.exit_code
                               : call(invocation, &values, behind, parsed.argc, parsed.argv);

@@ -111,7 +111,7 @@ int cmd_tools_list(const struct invocation *invocation)
 {
     struct tools_list_values values = {0};
     struct option_set set = {.rows = tools_list_options, .values = &values};
-    int behind = tools_words_behind(invocation);
+    int behind = tools_words_after(invocation);
     struct parsed parsed = command_parse(invocation, &set, 0, WORDS_MAX);
     int code = parsed.is_over ? parsed.exit_code
                               : list(invocation, &values, behind, parsed.argc, parsed.argv);

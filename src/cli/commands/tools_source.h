@@ -60,11 +60,11 @@ void tools_source_close(struct tools_source *source);
 struct toolbox *tools_source_toolbox(struct tools_source *source);
 
 /** Words after `--`, -1 when there is no `--`. Asked before parsing, which moves words. */
-int tools_words_behind(const struct invocation *invocation);
+int tools_words_after(const struct invocation *invocation);
 
 /**
  * Take the words after `--` away from those that a command has parsed.
- * @param after as tools_words_behind said
+ * @param after as tools_words_after said
  * @param argc   in and out: words of `argv`
  * @return the words after, NULL-terminated; NULL when there is no `--`
  */

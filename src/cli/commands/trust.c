@@ -82,7 +82,7 @@ static void print_json(const struct trust_subject *subject, bool is_confirmed)
 }
 
 /** Whether the person agrees. @return EXIT_OK, or the exit code of a refusal */
-static int ask(const struct trust_subject *subject, const struct trust_values *values)
+static int ask_consent(const struct trust_subject *subject, const struct trust_values *values)
 {
     struct line_input input;
     if (values->says_yes) {
@@ -114,7 +114,7 @@ static int confirm(const char *path, const struct trust_values *values)
         trust_subject_write(&subject, &out);
         report_output(&out);
     }
-    int exit_code = is_known ? EXIT_OK : ask(&subject, values);
+    int exit_code = is_known ? EXIT_OK : ask_consent(&subject, values);
     if (exit_code == EXIT_OK && !is_known && trust_subject_confirm(&subject, &err) < 0) {
         exit_code = report_error_as(&err, values->wants_json != 0);
     }

@@ -85,7 +85,7 @@ void display_pause(struct display *display)
     pthread_mutex_unlock(&display->lock);
 }
 
-void display_go_on(struct display *display)
+void display_resume(struct display *display)
 {
     if (display == NULL) {
         return;

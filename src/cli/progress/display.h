@@ -42,7 +42,7 @@ void display_output(void *display, const char *bytes, size_t len);
  * is gone. Any thread, but one at a time. NULL is allowed.
  */
 void display_pause(struct display *display);
-void display_go_on(struct display *display);
+void display_resume(struct display *display);
 
 /** Tell whether the store fails at present. Any thread. */
 void display_store_failing(struct display *display, bool is_failing);

@@ -195,9 +195,9 @@ static void add_next(const struct summary *summary, const struct session *sessio
         return;
     }
     if (is_paused(summary)) {
-        bool goes_on =
+        bool continues =
             run_is_executed(&summary->run, clock_now(clock_system())) || summary->server != NULL;
-        session_hint(session, goes_on ? "continue" : "resume", summary->run.id, &hint);
+        session_hint(session, continues ? "continue" : "resume", summary->run.id, &hint);
         fields_add(fields, "", buf_string(&hint));
         return;
     }

@@ -160,11 +160,11 @@ static enum line_result take_more(struct line_input *input, struct cancel *cance
 {
     enum line_result result = LINE_WORDS;
     while (result == LINE_WORDS) {
-        bool goes_on = is_continued(input, words);
-        if (!goes_on && !is_pasted(input, cancel)) {
+        bool continues = is_continued(input, words);
+        if (!continues && !is_pasted(input, cancel)) {
             break;
         }
-        if (goes_on && input->waiting.len == 0) {
+        if (continues && input->waiting.len == 0) {
             put(input, "... ");
         }
         buf_append(words, "\n", 1);

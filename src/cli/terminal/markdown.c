@@ -65,7 +65,7 @@ struct renderer {
 };
 
 /** Answer of a callback. Only a negative one makes md4c stop wherever it is. */
-static int go_on(const struct renderer *renderer)
+static int check_budget(const struct renderer *renderer)
 {
     return renderer->out->len > renderer->budget ? -1 : 0;
 }
@@ -373,7 +373,7 @@ static int on_enter_block(MD_BLOCKTYPE type, void *detail, void *context)
     case MD_BLOCK_TR:
         break;
     }
-    return go_on(renderer);
+    return check_budget(renderer);
 }
 
 static int on_leave_block(MD_BLOCKTYPE type, void *detail, void *context)
@@ -384,7 +384,7 @@ static int on_leave_block(MD_BLOCKTYPE type, void *detail, void *context)
     switch (type) {
     case MD_BLOCK_LI:
         leave_item(renderer);
-        return go_on(renderer);
+        return check_budget(renderer);
     case MD_BLOCK_QUOTE:
     case MD_BLOCK_UL:
     case MD_BLOCK_OL:
@@ -413,7 +413,7 @@ static int on_leave_block(MD_BLOCKTYPE type, void *detail, void *context)
         break;
     }
     renderer->is_blank_wanted = !is_table_part(type);
-    return go_on(renderer);
+    return check_budget(renderer);
 }
 
 /** How a span is shown: by a mark, or without colours by the characters of the source. */

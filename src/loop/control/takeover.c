@@ -35,8 +35,8 @@ int loop_close(struct loop *loop, const char *message, struct rondo_error *err)
 
 /** Claim it. @return enum loop_controlled, or a negative code; *ret_loop set for LOOP_CONTROL_DONE
  */
-static int take(const struct loop_parts *parts, const char *run_id, struct loop **ret_loop,
-                struct rondo_error *err)
+static int claim_run(const struct loop_parts *parts, const char *run_id, struct loop **ret_loop,
+                     struct rondo_error *err)
 {
     struct loop_taking taking = {
         .run_id = run_id,
@@ -60,7 +60,7 @@ int loop_close_run(const struct loop_parts *parts, const char *run_id, const cha
                    struct rondo_error *err)
 {
     struct loop *loop = NULL;
-    int r = take(parts, run_id, &loop, err);
+    int r = claim_run(parts, run_id, &loop, err);
     if (r != LOOP_CONTROL_DONE) {
         return r;
     }
@@ -72,7 +72,7 @@ int loop_close_run(const struct loop_parts *parts, const char *run_id, const cha
 int loop_park_run(const struct loop_parts *parts, const char *run_id, struct rondo_error *err)
 {
     struct loop *loop = NULL;
-    int r = take(parts, run_id, &loop, err);
+    int r = claim_run(parts, run_id, &loop, err);
     if (r != LOOP_CONTROL_DONE) {
         return r;
     }

@@ -183,10 +183,10 @@ static void deliver(struct wait *wait, struct buf *taken)
     call->pending = empty;
     call->is_paused = false;
     pthread_mutex_unlock(&call->mutex);
-    bool goes_on = request->on_body(request->on_body_context, taken->data, taken->len);
+    bool continues = request->on_body(request->on_body_context, taken->data, taken->len);
     buf_clear(taken);
     pthread_mutex_lock(&call->mutex);
-    if (!goes_on) {
+    if (!continues) {
         end_call(wait, HTTP_STOPPED);
     } else if (was_paused && !call->is_finished) {
         /* Nothing could come meanwhile: the silence was ours. */
@@ -390,8 +390,8 @@ static bool follow(struct journey *journey, const char *next)
 
 static int travel(struct journey *journey, struct rondo_error *err)
 {
-    bool goes_on = true;
-    while (goes_on) {
+    bool continues = true;
+    while (continues) {
         auto_free char *next = NULL;
         if (!enter_origin(journey)) {
             return 0;
@@ -400,7 +400,7 @@ static int travel(struct journey *journey, struct rondo_error *err)
         if (r < 0) {
             return r;
         }
-        goes_on = next != NULL && journey->request->max_redirects > 0 && follow(journey, next);
+        continues = next != NULL && journey->request->max_redirects > 0 && follow(journey, next);
     }
     return 0;
 }

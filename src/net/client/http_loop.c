@@ -385,7 +385,7 @@ static void set_up_multi(struct http_loop *loop)
     loop->curl.multi_setopt(loop->multi, CURLMOPT_TIMERDATA, loop);
 }
 
-static void tell_loaded(struct http_loop *loop, bool is_ready)
+static void notify_loaded(struct http_loop *loop, bool is_ready)
 {
     pthread_mutex_lock(&loop->mutex);
     loop->library_state = is_ready ? LIBRARY_READY : LIBRARY_MISSING;
@@ -397,11 +397,11 @@ static void *thread_main(void *argument)
 {
     struct http_loop *loop = argument;
     if (curl_library_open(&loop->curl, &loop->library_error) < 0) {
-        tell_loaded(loop, false);
+        notify_loaded(loop, false);
         return NULL;
     }
     set_up_multi(loop);
-    tell_loaded(loop, true);
+    notify_loaded(loop, true);
     drive(loop);
     loop->curl.multi_cleanup(loop->multi);
     curl_library_close(&loop->curl);

@@ -229,7 +229,7 @@ static void time_out(struct http_connection *connection, bool with_answer)
     http_server_cut(connection);
 }
 
-static void look_at_answer(struct http_connection *connection, int64_t now)
+static void check_sending(struct http_connection *connection, int64_t now)
 {
     int held = 0;
     if (ioctl(connection->fd, SIOCOUTQ, &held) < 0) {
@@ -245,7 +245,7 @@ static void look_at_answer(struct http_connection *connection, int64_t now)
     }
 }
 
-static void look_at(struct http_connection *connection, int64_t now)
+static void check_timeouts(struct http_connection *connection, int64_t now)
 {
     const struct http_server_options *options = &connection->server->options;
     int64_t waited_ns = now - connection->since_ns;
@@ -266,7 +266,7 @@ static void look_at(struct http_connection *connection, int64_t now)
         }
         break;
     case HTTP_PHASE_ANSWERING:
-        look_at_answer(connection, now);
+        check_sending(connection, now);
         break;
     case HTTP_PHASE_HANDLING:
         break;
@@ -282,7 +282,7 @@ static bool tick(struct http_server *server)
     LIST_FOREACH(connection, &server->connections, link)
     {
         if (!connection->is_cut) {
-            look_at(connection, now);
+            check_timeouts(connection, now);
         }
     }
     bool is_busy = !LIST_EMPTY(&server->connections);

@@ -83,7 +83,7 @@ static char state_of_others(int proc, pid_t pid)
 }
 
 /** @return false for a process that is gone or only waits to be reaped */
-static bool look_at(int proc, pid_t pid, char *ret_state, pid_t *ret_parent)
+static bool read_process(int proc, pid_t pid, char *ret_state, pid_t *ret_parent)
 {
     char path[64];
     snprintf(path, sizeof(path), "%d/stat", (int)pid);
@@ -100,7 +100,7 @@ bool process_tree_is_alive(int proc_fd, pid_t pid)
 {
     char state;
     pid_t parent;
-    return look_at(proc_fd, pid, &state, &parent);
+    return read_process(proc_fd, pid, &state, &parent);
 }
 
 static void list_add(struct process_list *list, struct process process)
@@ -121,7 +121,7 @@ static struct process_list list_all(void)
         if (ascii_is_digit(entry->d_name[0])) {
             struct process process = {.pid = (pid_t)strtol(entry->d_name, NULL, 10)};
             char state;
-            if (look_at(dirfd(proc), process.pid, &state, &process.parent)) {
+            if (read_process(dirfd(proc), process.pid, &state, &process.parent)) {
                 process.is_stopped = state == 'T' || state == 't' || state == 'D';
                 list_add(&list, process);
             }

@@ -342,7 +342,7 @@ static void receive_listener(struct sandbox_attributes *self)
     }
 }
 
-static void answer(struct sandbox_attributes *self)
+static void reply_to_call(struct sandbox_attributes *self)
 {
     int error = ENOSYS;
     for (size_t i = 0; i < CALLS; i++) {
@@ -408,7 +408,7 @@ void sandbox_attributes_advance(struct sandbox_attributes *self)
     /* The kernel wants it empty. It fails without an entry when its caller was interrupted. */
     *self->request = (struct seccomp_notif){0};
     if (seccomp_notify_receive(self->listener_fd, self->request) == 0) {
-        answer(self);
+        reply_to_call(self);
     }
 }
 

@@ -120,18 +120,18 @@ static bool for_each_hook(int folder, entry_function *function, void *context)
     int fd = openat(folder, part_names[PART_HOOKS], FOLDER_FLAGS);
     DIR *entries = fd < 0 ? NULL : fdopendir(fd);
     struct dirent *entry;
-    bool goes_on = entries != NULL;
-    while (goes_on && (entry = readdir(entries)) != NULL) {
+    bool continues = entries != NULL;
+    while (continues && (entry = readdir(entries)) != NULL) {
         const char *dot = strrchr(entry->d_name, '.');
         bool is_sample = dot != NULL && strcmp(dot, ".sample") == 0;
         if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0 && !is_sample) {
-            goes_on = function(fd, entry->d_name, context);
+            continues = function(fd, entry->d_name, context);
         }
     }
     if (entries != NULL) {
         closedir(entries);
     }
-    return goes_on;
+    return continues;
 }
 
 /** The sum does not depend on the order in which a folder is read. */
@@ -300,7 +300,7 @@ static void add_git_folder(struct git_search *listing, size_t root, int fd, cons
     list->items[list->count++] = git;
 }
 
-static void look_into(struct git_search *listing, size_t root, const char *path)
+static void search_folder(struct git_search *listing, size_t root, const char *path)
 {
     int fd = open_below(listing->paths->roots.items[root].fd, path);
     DIR *entries = fd < 0 ? NULL : fdopendir(fd);
@@ -347,7 +347,7 @@ static bool list_root(struct git_search *listing, size_t root, char ret_reason[2
             return false;
         }
         auto_free char *path = listing->pending.paths[--listing->pending.count];
-        look_into(listing, root, path);
+        search_folder(listing, root, path);
     }
     return true;
 }

@@ -42,17 +42,17 @@ static struct lint_facts either(struct lint_facts a, struct lint_facts b)
 static struct lint_outcome check_chain(struct lint *lint, const struct expression *expression,
                                        struct lint_facts given)
 {
-    bool goes_on = expression->kind == EXPRESSION_AND;
+    bool continues = expression->kind == EXPRESSION_AND;
     struct lint_outcome outcome = outcome_of(given, CEDAR_BOOL);
     struct lint_facts decided = {.present = EVERYTHING};
     for (uint32_t i = 0; i < expression->count; i++) {
         struct lint_outcome operand = check_bool(lint, expression->operands[i], given,
-                                                 goes_on ? "`&&` works on" : "`||` works on");
-        decided = either(decided, operand.when[!goes_on]);
-        given = operand.when[goes_on];
+                                                 continues ? "`&&` works on" : "`||` works on");
+        decided = either(decided, operand.when[!continues]);
+        given = operand.when[continues];
     }
-    outcome.when[goes_on] = given;
-    outcome.when[!goes_on] = decided;
+    outcome.when[continues] = given;
+    outcome.when[!continues] = decided;
     return outcome;
 }
 

@@ -135,7 +135,7 @@ static bool take_event(const struct store_event *stored, void *context)
     return page->count < page->limit && page->bytes < PAGE_BYTES;
 }
 
-static void answer(struct call *call, struct conversation_page *page, uint64_t reached)
+static void send_page(struct call *call, struct conversation_page *page, uint64_t reached)
 {
     struct json_writer writer = call_json(call, 200);
     json_begin_object(&writer, NULL);
@@ -178,7 +178,7 @@ void handle_conversation(struct call *call)
     if (backward_visit(call_store(call), &backward, take_event, &page, &reached, &err) < 0) {
         call_error(call, &err);
     } else {
-        answer(call, &page, reached);
+        send_page(call, &page, reached);
     }
     for (size_t i = 0; i < page.count; i++) {
         buf_fini(&page.items[i]);

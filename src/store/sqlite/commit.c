@@ -228,7 +228,7 @@ static int update_run(struct sqlite_connection *writer, const struct commit_stat
     sqlite_bind_number(statement, 18, now.monotonic_ns);
     r = sqlite_run(writer, statement, "update a run", err);
     if (r == 0 && batch->lease_ns == 0) {
-        r = run_for_key(writer, SQL_RUN_GIVE_UP, state->key, 0, "give a run up", err);
+        r = run_for_key(writer, SQL_RUN_RELEASE, state->key, 0, "give a run up", err);
     }
     return r;
 }

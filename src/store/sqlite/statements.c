@@ -122,7 +122,7 @@ const char *const sqlite_statements[SQL_COUNT] = {
         " last_position = ?13, last_checkpoint = ?14, last_checkpoint_key = ?15,"
         " warnings = ?16, is_paused = ?17, alive_monotonic_ns = ?18 WHERE key = ?1",
     [SQL_RUN_SET_LAST] = "UPDATE runs SET last_position = ?2 WHERE key = ?1",
-    [SQL_RUN_GIVE_UP] = "UPDATE runs SET owner = '' WHERE key = ?1",
+    [SQL_RUN_RELEASE] = "UPDATE runs SET owner = '' WHERE key = ?1",
     [SQL_RUN_LIST] = RUN_LIST RUN_BEFORE RUN_NEWEST_FIRST,
     [SQL_RUN_LIST_OLDEST] = RUN_LIST RUN_BEHIND " ORDER BY key LIMIT ?11",
     [SQL_RUN_LIST_PREFIX] = RUN_LIST RUN_BEFORE " AND id >= ?3 AND id < ?4" RUN_NEWEST_FIRST,

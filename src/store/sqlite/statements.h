@@ -17,7 +17,7 @@ enum sqlite_sql {
     SQL_RUN_RENEW,       /**< ?1 owner, ?2 lease end, ?3 now */
     SQL_RUN_UPDATE,      /**< ?1 key, ?2 ... ?17, see update_run */
     SQL_RUN_SET_LAST,    /**< ?1 key, ?2 last position */
-    SQL_RUN_GIVE_UP,     /**< ?1 key */
+    SQL_RUN_RELEASE,     /**< ?1 key */
 
     /* ?1 agent, ?2 bits of statuses, ?3 lowest id, ?4 end of the ids, ?5 search, ?6 agents, ?7
      * order, ?8 number, ?9 text and ?10 id of the place before, ?11 limit: see RUN_FILTER */

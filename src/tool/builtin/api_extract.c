@@ -43,7 +43,7 @@ static char peek(const struct extract_reading *reading)
     return reading->text[reading->at];
 }
 
-static bool take(struct extract_reading *reading, const char *word)
+static bool accept_word(struct extract_reading *reading, const char *word)
 {
     size_t len = strlen(word);
     if (strncmp(reading->text + reading->at, word, len) != 0) {
@@ -111,7 +111,7 @@ static int read_bracket(struct extract_reading *reading, struct extract **ret_st
         *ret_step = step_new(STEP_MEMBER, name, (size_t)(end - name));
         return 0;
     }
-    if (take(reading, "*]")) {
+    if (accept_word(reading, "*]")) {
         *ret_step = step_new(STEP_EACH, NULL, 0);
         return 0;
     }
@@ -158,8 +158,8 @@ static int read_braces(struct extract_reading *reading, struct extract **ret_ste
     int r = 0;
     do {
         r = read_item(reading, &tail);
-    } while (r == 0 && take(reading, ","));
-    if (r == 0 && !take(reading, "}")) {
+    } while (r == 0 && accept_word(reading, ","));
+    if (r == 0 && !accept_word(reading, "}")) {
         r = refuse(reading, "\"}\" or \",\" is missing");
     }
     reading->depth--;
@@ -174,11 +174,11 @@ static int read_braces(struct extract_reading *reading, struct extract **ret_ste
 /** One step. @param ret_step untouched where the path ends */
 static int read_step(struct extract_reading *reading, bool is_first, struct extract **ret_step)
 {
-    if (take(reading, "[")) {
+    if (accept_word(reading, "[")) {
         return read_bracket(reading, ret_step);
     }
-    bool has_dot = take(reading, ".");
-    if ((has_dot || is_first) && take(reading, "{")) {
+    bool has_dot = accept_word(reading, ".");
+    if ((has_dot || is_first) && accept_word(reading, "{")) {
         return read_braces(reading, ret_step);
     }
     if (has_dot || (is_first && strchr(name_end, peek(reading)) == NULL)) {
@@ -215,7 +215,7 @@ int extract_parse(const char *text, struct extract **ret_extract, struct rondo_e
         return error_set(err, RONDO_ERR_LIMIT, "it is longer than %zu bytes", EXTRACT_MAX_BYTES);
     }
     skip_blanks(&reading);
-    bool has_root = take(&reading, "$");
+    bool has_root = accept_word(&reading, "$");
     if (has_root && peek(&reading) != '\0' && strchr(".[ \t\r\n", peek(&reading)) == NULL) {
         return refuse(&reading, "\"$\" wants \".\" or \"[\" behind it");
     }

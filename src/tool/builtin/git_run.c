@@ -347,7 +347,7 @@ static void make_variables(const struct git_repository *repository, bool is_read
 }
 
 /** What git said, without blanks at its ends. */
-static void tell_error(const struct command_result *result, struct tool_result *ret_result)
+static void write_error(const struct command_result *result, struct tool_result *ret_result)
 {
     const char *start = buf_string(&result->errors);
     start += strspn(start, " \t\r\n");
@@ -362,12 +362,12 @@ static void tell_error(const struct command_result *result, struct tool_result *
     }
 }
 
-static void tell(const struct command_result *result, struct tool_result *ret_result)
+static void write_result(const struct command_result *result, struct tool_result *ret_result)
 {
     bool is_silent_failure = result->exit_code != 0 && result->errors.len == 0 &&
                              result->output.len > 0; /* "nothing to commit" */
     if (result->exit_code != 0 && !is_silent_failure) {
-        tell_error(result, ret_result);
+        write_error(result, ret_result);
     } else {
         buf_append(&ret_result->text, buf_string(&result->output), result->output.len);
         if (result->errors.len > 0) {
@@ -403,7 +403,7 @@ bool git_run(const struct git_repository *repository, const struct git_command *
     struct command_result result;
     command_run(place, &command, call, &result);
     if (!command_tell_failure("git", &result, ret_result)) {
-        tell(&result, ret_result);
+        write_result(&result, ret_result);
     }
     tool_result_truncate(ret_result, place->max_output_bytes);
     bool is_good = result.end == COMMAND_EXITED && result.exit_code == 0;

@@ -137,8 +137,8 @@ bool tool_method_is_idempotent(const char *method)
     return false;
 }
 
-static void tell_failure(const struct tool_http_request *request,
-                         const struct http_response *response, struct tool_result *result)
+static void write_failure(const struct tool_http_request *request,
+                          const struct http_response *response, struct tool_result *result)
 {
     if (response->failure == HTTP_BLOCKED) {
         tool_fail(result, "Error: SSRF blocked: %s", response->message);
@@ -206,7 +206,7 @@ bool tool_http_call(const struct tool_surroundings *around, const struct tool_ca
     /* A body that is too large is cut; a head that is too large is no reply. */
     bool is_cut = ret_response->failure == HTTP_TOO_LARGE && ret_response->body.len > 0;
     if (ret_response->failure != HTTP_OK && !is_cut) {
-        tell_failure(request, ret_response, ret_result);
+        write_failure(request, ret_response, ret_result);
         return false;
     }
     return true;

@@ -182,7 +182,7 @@ static int make_request(struct explain_command *asking, bool has_action, struct 
     return r < 0 ? r : written_request_finish(&asking->written, err);
 }
 
-static int answer(struct explain_command *asking)
+static int explain_request(struct explain_command *asking)
 {
     const struct explain_values *values = asking->values;
     struct ruleset *ruleset = NULL;
@@ -218,7 +218,8 @@ int cmd_policy_explain(const struct invocation *invocation)
         asking.path = memory_dup_string(parsed.argc > 0 ? parsed.argv[0] : NULL);
         written_request_init(&asking.written, clock_now(clock_system()));
         int r = make_request(&asking, option_is_given(&set, "action"), &err);
-        exit_code = r < 0 ? report_error_as(&err, values.wants_json != 0) : answer(&asking);
+        exit_code =
+            r < 0 ? report_error_as(&err, values.wants_json != 0) : explain_request(&asking);
         written_request_fini(&asking.written);
         free(asking.path);
     }

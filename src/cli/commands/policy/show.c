@@ -62,7 +62,7 @@ static void shown_fini(struct shown *shown)
     buf_fini(&shown->text);
 }
 
-static void take(struct shown *shown, const struct store_policy_change *change)
+static void copy_change(struct shown *shown, const struct store_policy_change *change)
 {
     shown->is_recorded = true;
     shown->since_ns = change->time_ns;
@@ -77,7 +77,7 @@ static bool take_newest(const struct store_policy_change *change, void *context)
 {
     struct shown *shown = context;
     if (strcmp(change->digest, shown->digest) == 0) {
-        take(shown, change);
+        copy_change(shown, change);
     }
     return false;
 }
@@ -154,7 +154,7 @@ static bool take_former(const struct store_policy_change *change, void *context)
         return true;
     }
     if (!shown->is_recorded) {
-        take(shown, change);
+        copy_change(shown, change);
         shown->source = memory_dup_string(change->source);
         snprintf(shown->digest, sizeof(shown->digest), "%s", change->digest);
         buf_append(&shown->text, change->text, change->text_len);

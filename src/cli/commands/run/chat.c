@@ -51,7 +51,7 @@ static int answer_until(struct chat *chat, const char *words, struct cancel *int
 }
 
 /** @return enum loop_turn or a negative code */
-static int answer(struct chat *chat, const char *words, struct rondo_error *err)
+static int run_answer(struct chat *chat, const char *words, struct rondo_error *err)
 {
     struct cancel interrupt = {0};
     int r = cancel_init(&interrupt, err);
@@ -89,7 +89,7 @@ static int talk(struct chat *chat, struct line_input *input, struct rondo_error 
 {
     auto_buf struct buf words = {0};
     if (run_agent_is_cut_off(chat->agent)) {
-        int turn = answer(chat, NULL, err); /* of the words that are in the journal */
+        int turn = run_answer(chat, NULL, err); /* of the words that are in the journal */
         if (turn != LOOP_BODY) {
             return turn;
         }
@@ -103,7 +103,7 @@ static int talk(struct chat *chat, struct line_input *input, struct rondo_error 
         if (said != LINE_WORDS) {
             return LOOP_BODY;
         }
-        int turn = answer(chat, buf_string(&words), err);
+        int turn = run_answer(chat, buf_string(&words), err);
         if (turn != LOOP_BODY) {
             return turn;
         }

@@ -83,7 +83,7 @@ static enum agent_consent ask_person(void *context, const struct agent_question 
     show_words(agent);
     enum line_consent consent =
         line_input_confirm(&agent->input, &question, loop_cancel(agent->loop));
-    display_go_on(agent->display);
+    display_resume(agent->display);
     return consent == LINE_YES  ? AGENT_CONSENT_YES
            : consent == LINE_NO ? AGENT_CONSENT_NO
                                 : AGENT_CONSENT_NONE;
@@ -102,7 +102,7 @@ static enum mcp_consent ask_form(void *context, const char *server, struct json_
         form_ask(&agent->input, server, params,
                  agent->loop == NULL ? NULL : loop_cancel(agent->loop), ret_content);
     if (agent->display != NULL) {
-        display_go_on(agent->display);
+        display_resume(agent->display);
     }
     pthread_mutex_unlock(&agent->asking);
     return consent;

@@ -210,7 +210,7 @@ int cmd_sinks_add(const struct invocation *invocation)
 {
     struct add_values values = {0};
     struct option_set set = {.rows = sinks_add_options, .values = &values};
-    int behind = tools_words_behind(invocation);
+    int behind = tools_words_after(invocation);
     struct parsed parsed = command_parse(invocation, &set, 1, WORDS_MAX);
     int exit_code = parsed.is_over ? parsed.exit_code
                                    : add(invocation, &values, behind, parsed.argc, parsed.argv);
