@@ -187,7 +187,7 @@ class Loop(Case):
         self.assertEqual([turn["completed"] for turn in stats["turns"]], [1] * 6)
         self.assertEqual((stats["repeated_turns"], stats["went_back"]), (0, 0))
 
-    def test_a_trimmed_history_goes_on_at_the_same_turn(self):
+    def test_a_trimmed_history_continues_at_the_same_turn(self):
         names = self.converse(lambda history: history[:1] + history[1:][-2:])
         self.assertEqual(names[-1], ["finish_task"])
         self.assertEqual(len(names), 6)

@@ -158,7 +158,7 @@ SCENE_TEST(completion_beats_what_else_went_wrong)
 
 /* ---- Prompts -------------------------------------------------------------------------------- */
 
-SCENE_TEST(later_iterations_are_told_to_go_on_with_an_empty_plan)
+SCENE_TEST(later_iterations_are_told_to_continue_with_an_empty_plan)
 {
     struct agent_scene *scene = *state;
     scene_play(scene, AUTONOMY(CONTINUE("Go on.")), SAY("Hm.") FINISH("completed"),
@@ -528,7 +528,7 @@ SCENE_TEST(the_budget_is_looked_at_before_each_request)
     scene_ended_with(scene, "the limit of 100 tokens is used up");
 }
 
-SCENE_TEST(an_iteration_that_was_cut_by_the_budget_goes_on_with_more)
+SCENE_TEST(an_iteration_that_was_cut_by_the_budget_continues_with_more)
 {
     struct agent_scene *scene = *state;
     scene_play(scene, GUARDRAILS("    autonomous_token_budget: 50\n"),

@@ -58,7 +58,7 @@ TEST(leading_replies_are_dropped)
     expect("uauauaua", 4, "uua", 7);
 }
 
-TEST(an_answer_never_stands_without_its_call)
+TEST(an_answer_is_never_without_its_call)
 {
     /* The cut falls between a call and its answer: both go, up to the next words of the user. */
     expect("uarauarauara", 8, "uuara", 9);

@@ -216,7 +216,7 @@ static void play_change(struct agent_scene *scene, const char *policies, const c
     scene->mine = NULL;
 }
 
-SCENE_TEST(a_run_whose_model_was_denied_goes_on_when_it_is_permitted)
+SCENE_TEST(a_run_whose_model_was_denied_continues_when_it_is_permitted)
 {
     struct agent_scene *scene = *state;
     play_change(scene, PERMIT MODELS ");", CALL("put", "now") FINISH("completed"),

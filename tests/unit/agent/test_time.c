@@ -93,7 +93,7 @@ static void give_more_time(struct loop_spec *spec, void *context)
     spec->time_limit_ns = 60 * NS_PER_S;
 }
 
-SCENE_TEST(a_run_that_was_cut_goes_on_after_the_last_result)
+SCENE_TEST(a_run_that_was_cut_continues_after_the_last_result)
 {
     struct agent_scene *scene = *state;
     scene->on_tool = take_all_the_time;

@@ -74,7 +74,7 @@ WORLD_TEST(a_bad_end_is_a_warning_and_a_good_one_is_none)
     assert_int_equal(world_warnings(world, "blocked after 0 iterations: because"), 1);
 }
 
-WORLD_TEST(a_run_that_goes_on_after_a_denial_can_end_badly_again)
+WORLD_TEST(a_run_that_continues_after_a_denial_can_end_badly_again)
 {
     struct monitor_world *world = *state;
     struct test_run run = world_run(world, "fixer", "");

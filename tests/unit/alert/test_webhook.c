@@ -352,7 +352,7 @@ MAIL_TEST(a_monitor_that_dies_anywhere_delivers_at_least_once_with_one_id)
     }
 }
 
-MAIL_TEST(too_many_that_wait_are_given_up_at_once)
+MAIL_TEST(too_many_that_wait_are_dead_lettered_at_once)
 {
     struct webhook_mail *mail = *state;
     struct monitor_world *world = mail->world;

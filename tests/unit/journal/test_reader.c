@@ -94,7 +94,7 @@ TEST_WITH(many_events_come_in_order_and_once, set_up, tear_down)
     journal_reader_free(reader);
 }
 
-TEST_WITH(reading_goes_on_behind_what_was_seen, set_up, tear_down)
+TEST_WITH(reading_continues_after_what_was_seen, set_up, tear_down)
 {
     struct journal_fixture *fixture = *state;
     for (uint64_t seq = 1; seq <= 5; seq++) {

@@ -31,7 +31,7 @@ WORLD_TEST(policies_from_a_file_are_told_at_the_start)
     loop_free(loop);
 }
 
-WORLD_TEST(a_raised_limit_lets_a_run_go_on)
+WORLD_TEST(a_raised_limit_lets_a_run_continue)
 {
     struct policy_world *world = *state;
     set_limit(world, 100);
@@ -213,7 +213,7 @@ static int resume_optional(struct policy_world *world, struct loop **loop)
     return fixture_resume(world->fixture, world->run_id, -1, loop, &opening);
 }
 
-WORLD_TEST(a_run_whose_file_is_gone_does_not_go_on_without)
+WORLD_TEST(a_run_whose_file_is_gone_does_not_continue_without)
 {
     struct policy_world *world = *state;
     set_limit(world, 10);

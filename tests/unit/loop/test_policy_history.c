@@ -132,7 +132,7 @@ HISTORY_TEST(each_change_is_entered_once_while_others_read)
     assert_int_equal(counts.others, 0);
 }
 
-HISTORY_TEST(an_edit_is_entered_once_and_goes_on_top)
+HISTORY_TEST(an_edit_is_entered_once_and_is_recorded_on_top)
 {
     struct history_world *world = *state;
     char text[128];

@@ -90,7 +90,7 @@ FIXTURE_TEST(a_strict_run_is_broken_when_it_does_not)
     loop_free(loop);
 }
 
-FIXTURE_TEST(best_effort_goes_on_and_tells_afterwards)
+FIXTURE_TEST(best_effort_continues_and_reports_afterwards)
 {
     struct loop_fixture *fixture = *state;
     struct loop *loop = fixture_start(fixture, spec_of(DURABILITY_BEST_EFFORT, 1, 1));
@@ -142,7 +142,7 @@ FIXTURE_TEST(a_store_that_recovers_for_the_end_hears_of_the_failure_first)
     loop_free(loop);
 }
 
-FIXTURE_TEST(a_release_is_not_lost_behind_an_unclear_commit)
+FIXTURE_TEST(a_release_is_not_lost_after_an_unclear_commit)
 {
     struct loop_fixture *fixture = *state;
     struct loop *loop = fixture_start(fixture, spec_of(DURABILITY_STRICT, 1, 1));
@@ -213,7 +213,7 @@ FIXTURE_TEST(a_claim_whose_answer_was_lost_is_recognised)
 
 /* ---- Resuming ---- */
 
-FIXTURE_TEST(a_resume_goes_on_with_the_state_of_the_last_finished_iteration)
+FIXTURE_TEST(a_resume_continues_with_the_state_of_the_last_finished_iteration)
 {
     struct loop_fixture *fixture = *state;
     struct loop *loop = fixture_start(fixture, spec_of(DURABILITY_STRICT, 3, 0));

@@ -87,7 +87,7 @@ TEST(reasons_to_end_have_an_order)
     loop_spec_fini(&spec);
 }
 
-TEST(met_counts_only_right_behind_the_latest_iteration)
+TEST(met_counts_only_right_after_the_latest_iteration)
 {
     struct loop_spec spec = fixture_spec(1);
     struct run_state run = ready(3);
@@ -237,7 +237,7 @@ TEST(a_denial_for_a_limit_ends_the_run_as_the_limit_says)
     }
 }
 
-TEST(a_denied_step_becomes_an_event_that_lets_the_run_go_on)
+TEST(a_denied_step_becomes_an_event_that_lets_the_run_continue)
 {
     struct run_state run = {.phase = PHASE_READY, .finished = 2, .iteration = 2};
     struct policy_verdict verdict = verdict_of(VERDICT_ASK, VERDICT_APPROVAL_NEEDED);

@@ -59,7 +59,7 @@ FIXTURE_TEST(a_clock_that_is_set_back_gives_no_time_back)
     loop_free(loop);
 }
 
-FIXTURE_TEST(active_time_goes_on_after_a_resume_as_it_was_counted)
+FIXTURE_TEST(active_time_continues_after_a_resume_as_it_was_counted)
 {
     struct loop_fixture *fixture = *state;
     struct loop *loop = fixture_start(fixture, spec_of(0));

@@ -103,7 +103,7 @@ SITE_TEST(a_session_that_was_lost_is_begun_anew)
     assert_string_equal(header(site, 6, "Mcp-Session-Id"), "s-2");
 }
 
-SITE_TEST(a_reply_in_a_stream_is_found_behind_notifications)
+SITE_TEST(a_reply_in_a_stream_is_found_after_notifications)
 {
     struct site *site = *state;
     script_legacy(site, JSON);
@@ -129,7 +129,7 @@ SITE_TEST(a_stream_that_was_cut_is_taken_up_where_it_ended)
     assert_string_equal(header(site, 4, "Last-Event-ID"), "e-7");
 }
 
-SITE_TEST(a_stream_whose_retry_is_behind_the_deadline_is_not_waited_for)
+SITE_TEST(a_stream_whose_retry_is_after_the_deadline_is_not_waited_for)
 {
     struct site *site = *state;
     script_legacy(site, JSON);

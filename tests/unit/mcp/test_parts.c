@@ -66,7 +66,7 @@ WORLD_TEST(an_error_reads_as_one)
     assert_string_equal(world->text, "Error: no");
 }
 
-WORLD_TEST(structured_content_stands_in_for_text)
+WORLD_TEST(structured_content_replaces_text)
 {
     struct mcp_world *world = *state;
     struct tool_result result;

@@ -325,7 +325,7 @@ WORLD_TEST(half_a_message_ends_the_server)
     assert_int_equal(call(world, "broken", "{}"), RONDO_ERR_CORRUPT);
 }
 
-WORLD_TEST(a_call_that_hangs_ends_at_its_deadline_and_the_server_goes_on)
+WORLD_TEST(a_call_that_hangs_ends_at_its_deadline_and_the_server_continues)
 {
     struct mcp_world *world = *state;
     begin(world, "plain", NULL);

@@ -163,7 +163,7 @@ TEST(a_stream_without_done_ends_with_its_reason)
     asking_close(&asking);
 }
 
-TEST(usage_of_groq_stands_elsewhere)
+TEST(usage_of_groq_is_elsewhere)
 {
     struct asking asking;
     asking_open(&asking, "groq", "m", NULL);

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-TEST(a_model_is_found_with_its_version_behind_it)
+TEST(a_model_is_found_with_its_version_after_it)
 {
     static const struct {
         const char *provider, *name;

@@ -117,7 +117,7 @@ TEST(each_word_of_a_provider_has_one_meaning)
     }
 }
 
-TEST(a_reply_that_the_server_gave_up_is_asked_for_again)
+TEST(a_reply_that_the_server_aborted_is_asked_for_again)
 {
     for (int is_stream = 0; is_stream <= 1; is_stream++) {
         struct asking asking;

@@ -113,7 +113,7 @@ WORLD_TEST(a_full_queue_creates_nothing)
     wait_idle(world);
 }
 
-WORLD_TEST(a_paused_run_frees_its_place_and_goes_on_when_it_is_continued)
+WORLD_TEST(a_paused_run_frees_its_place_and_continues_when_it_is_continued)
 {
     struct orchestrator_world *world = *state;
     char first[ID_SIZE];
@@ -207,7 +207,7 @@ WORLD_TEST(what_waits_or_is_paused_is_stopped_at_once)
     wait_idle(world);
 }
 
-WORLD_TEST(a_drain_lets_iterations_end_and_the_next_server_goes_on)
+WORLD_TEST(a_drain_lets_iterations_end_and_the_next_server_continues)
 {
     struct orchestrator_world *world = *state;
     char ids[2][ID_SIZE];
@@ -457,7 +457,7 @@ static enum store_fault fail_writes(void *context, const char *operation, uint64
     return is_write && atomic_load((atomic_bool *)context) ? STORE_FAULT_BEFORE : STORE_FAULT_NONE;
 }
 
-WORLD_TEST(a_store_that_cannot_be_written_is_said_and_stands_in_the_journal)
+WORLD_TEST(a_store_that_cannot_be_written_is_reported_and_journalled)
 {
     struct orchestrator_world *world = *state;
     char run_id[ID_SIZE];

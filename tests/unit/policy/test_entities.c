@@ -288,7 +288,7 @@ TEST(an_entity_may_stand_twice_when_it_is_the_same)
     cedar_entities_free(entities);
 }
 
-TEST(an_entity_that_stands_twice_must_not_differ)
+TEST(an_entity_that_occurs_twice_must_not_differ)
 {
     static const char *const others[] = {
         "{\"uid\":" UID("U", "x") ",\"attrs\":{\"a\":2},\"parents\":[]}",
@@ -493,7 +493,7 @@ TEST(entities_of_the_base_are_found_and_hidden)
     cedar_entities_free(base);
 }
 
-TEST(ancestors_go_on_in_the_base)
+TEST(ancestors_continue_in_the_base)
 {
     struct cedar_entities *base = parse(
         "[" ENTITY(UID("G", "a"), UID("G", "b")) "," ENTITY(UID("G", "b"), UID("G", "c")) "]");

@@ -298,7 +298,7 @@ TEST(the_search_begins_where_it_is_told)
     assert_false(find_from(window, RUN_LIMIT_ITERATIONS, 20).is_known);
 }
 
-TEST(the_counter_stands_where_it_is_told_afterwards)
+TEST(the_counter_is_where_it_is_reported_afterwards)
 {
     struct limit_world world = make(PERMIT FORBID "when { context.iteration == 42 };");
     struct limit_search search = {.evaluator = world.evaluator,

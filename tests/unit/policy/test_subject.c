@@ -352,7 +352,7 @@ TEST(a_forbid_that_denies_from_the_start_is_no_limit)
     subject_free(subject);
 }
 
-TEST(limits_ahead_are_found_from_where_the_run_stands)
+TEST(limits_ahead_are_found_from_where_the_run_is)
 {
     struct policy_run options = plain;
     options.max_iterations = 100;

@@ -370,7 +370,7 @@ WORLD_TEST(a_file_that_was_only_touched_changes_nothing)
     expect_look(world, WATCH_CHANGED);
 }
 
-WORLD_TEST(a_folder_behind_a_link_changes_as_a_whole)
+WORLD_TEST(a_folder_through_a_link_changes_as_a_whole)
 {
     struct watch_world *world = *state;
     auto_free char *one = in_folder(world, "1");

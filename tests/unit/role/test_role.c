@@ -183,7 +183,7 @@ TEST(triggers_are_warned_of_where_they_would_not_do_as_they_say)
     reading_fini(&reading);
 }
 
-TEST(schemas_that_answers_cannot_be_held_against_are_warned_of)
+TEST(schemas_that_answers_cannot_be_checked_against_are_warned_of)
 {
     expect_findings(HEAD "  output:\n    type: json_schema\n    schema:\n      type: array\n"
                          "      properties:\n        a: {type: string}\n        b: {type: date}\n"

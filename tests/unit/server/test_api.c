@@ -579,7 +579,7 @@ static void await_file(const struct api_world *world, const char *name)
     }
 }
 
-TEST(what_is_continued_just_after_a_pause_goes_on)
+TEST(what_is_continued_just_after_a_pause_continues)
 {
     struct api_world *world = *state;
     char id[ID_SIZE];

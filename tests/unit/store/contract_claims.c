@@ -162,7 +162,7 @@ CONTRACT_TEST(a_claim_of_a_held_run_names_the_holder)
     assert_int_equal(test_get(store, RUN_A).epoch, 1);
 }
 
-CONTRACT_TEST(a_run_is_held_against_its_own_holder_too)
+CONTRACT_TEST(a_run_is_checked_against_its_own_holder_too)
 {
     struct store *store = ((struct contract *)*state)->store;
     test_create(store, RUN_A, "agent", false);

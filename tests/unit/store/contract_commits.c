@@ -208,7 +208,7 @@ CONTRACT_TEST(a_batch_that_is_handed_in_again_is_not_applied_twice)
     assert_int_equal(test_count_events(store, RUN_A), 2);
 }
 
-CONTRACT_TEST(an_old_batch_is_recognised_behind_later_ones)
+CONTRACT_TEST(an_old_batch_is_recognised_after_later_ones)
 {
     struct store *store = ((struct contract *)*state)->store;
     test_create(store, RUN_A, "agent", false);
@@ -223,7 +223,7 @@ CONTRACT_TEST(an_old_batch_is_recognised_behind_later_ones)
     assert_int_equal(again.position, first.position);
 }
 
-CONTRACT_TEST(the_last_batch_is_recognised_after_the_run_was_given_up)
+CONTRACT_TEST(the_last_batch_is_recognised_after_the_run_was_released)
 {
     struct store *store = ((struct contract *)*state)->store;
     test_create(store, RUN_A, "agent", false);

@@ -276,7 +276,7 @@ CONTRACT_TEST(documents_are_found_by_the_beginning_of_their_keys)
     assert_keys(store, &query, "A a");
 }
 
-CONTRACT_TEST(reading_goes_on_behind_a_key)
+CONTRACT_TEST(reading_continues_after_a_key)
 {
     struct store *store = ((struct contract *)*state)->store;
     put_alphabet(store);
@@ -294,7 +294,7 @@ CONTRACT_TEST(reading_goes_on_behind_a_key)
     assert_keys(store, &query, "");
 }
 
-CONTRACT_TEST(the_lowest_byte_behind_a_key_is_not_passed_over)
+CONTRACT_TEST(the_lowest_byte_after_a_key_is_not_passed_over)
 {
     struct store *store = ((struct contract *)*state)->store;
     change(store, put("a", "{}"));
@@ -306,7 +306,7 @@ CONTRACT_TEST(the_lowest_byte_behind_a_key_is_not_passed_over)
     assert_keys(store, &query, "a\1\1");
 }
 
-CONTRACT_TEST(reading_backwards_goes_on_before_a_key)
+CONTRACT_TEST(reading_backwards_continues_before_a_key)
 {
     struct store *store = ((struct contract *)*state)->store;
     put_alphabet(store);

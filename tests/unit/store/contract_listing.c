@@ -243,7 +243,7 @@ CONTRACT_TEST(pages_in_every_order_give_each_run_once)
     }
 }
 
-CONTRACT_TEST(a_page_goes_on_where_a_run_was_deleted)
+CONTRACT_TEST(a_page_continues_where_a_run_was_deleted)
 {
     struct contract *contract = *state;
     create_samples(contract);

@@ -155,7 +155,7 @@ CONTRACT_TEST(history_is_read_newest_first)
     assert_int_equal(read_policies(store, "/etc/rondo", 0, 8).count, 0);
 }
 
-CONTRACT_TEST(reading_goes_on_behind_a_number)
+CONTRACT_TEST(reading_continues_after_a_number)
 {
     struct store *store = ((struct contract *)*state)->store;
     for (int i = 0; i < 2; i++) {

@@ -61,7 +61,7 @@ CONTRACT_TEST(a_run_is_read_from_any_event_to_its_end)
     }
 }
 
-CONTRACT_TEST(reading_behind_the_last_event_gives_nothing)
+CONTRACT_TEST(reading_after_the_last_event_gives_nothing)
 {
     struct store *store = ((struct contract *)*state)->store;
     fill_two_runs(store, 3);

@@ -204,7 +204,7 @@ static void begin_cursor(struct export_world *export)
     assert_int_equal(exporter_write_cursor(export->world->store, 0, NULL), 0);
 }
 
-EXPORT_TEST(all_runs_go_on_behind_the_cursor)
+EXPORT_TEST(all_runs_continue_after_the_cursor)
 {
     struct export_world *export = *state;
     http_peer_always(export->peer, 200, NULL, "{}");
@@ -311,7 +311,7 @@ EXPORT_TEST(a_dead_collector_does_not_hold_the_end_up_and_nothing_is_lost)
     wait_for(export, has_sent_all);
 }
 
-EXPORT_TEST(a_stalling_collector_is_given_up_at_the_end)
+EXPORT_TEST(a_stalling_collector_is_abandoned_at_the_end)
 {
     struct export_world *export = *state;
     struct peer_reply reply = {.bytes = "HTTP/1.1 200 OK\r\n", .stalls = true, .stall_at = 4};
@@ -447,7 +447,7 @@ EXPORT_TEST(a_server_that_lives_sends_for_all)
     assert_non_null(export->telemetry);
 }
 
-EXPORT_TEST(a_second_server_stands_by)
+EXPORT_TEST(a_second_server_waits)
 {
     struct export_world *export = *state;
     char owner[STORE_OWNER_SIZE];

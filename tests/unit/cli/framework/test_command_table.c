@@ -40,7 +40,7 @@ TEST(every_option_is_documented_and_has_what_its_kind_needs)
     }
 }
 
-TEST(no_option_stands_twice_in_a_table)
+TEST(no_option_occurs_twice_in_a_table)
 {
     for (const struct command *command = NULL; (command = command_next(command)) != NULL;) {
         const struct option_row *rows = command->options;

@@ -74,7 +74,7 @@ static void expect(struct line_input_fixture *fixture, enum line_result result, 
     assert_string_equal(buf_string(&said), words);
 }
 
-TEST(each_line_of_a_pipe_stands_alone)
+TEST(each_line_of_a_pipe_is_separate)
 {
     struct line_input_fixture fixture;
     setup_pipe(&fixture);
@@ -101,7 +101,7 @@ TEST(what_is_pasted_into_a_terminal_belongs_together)
     teardown(&fixture);
 }
 
-TEST(a_line_that_ends_in_a_backslash_goes_on)
+TEST(a_line_that_ends_in_a_backslash_continues)
 {
     struct line_input_fixture fixture;
     setup_terminal(&fixture);

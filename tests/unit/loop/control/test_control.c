@@ -41,7 +41,7 @@ static struct loop *paused_in_body(struct loop_fixture *fixture, struct loop_spe
     return loop;
 }
 
-FIXTURE_TEST(a_pause_ends_no_body_and_begins_behind_it)
+FIXTURE_TEST(a_pause_ends_no_body_and_begins_after_it)
 {
     struct loop_fixture *fixture = *state;
     struct loop *loop = paused_in_body(fixture, fixture_spec(0));
@@ -239,7 +239,7 @@ FIXTURE_TEST(an_ended_run_cannot_be_steered)
     loop_free(loop);
 }
 
-FIXTURE_TEST(letters_that_come_while_a_run_is_given_up_are_heeded)
+FIXTURE_TEST(letters_that_come_while_a_run_is_parked_are_heeded)
 {
     struct loop_fixture *fixture = *state;
     struct loop *loop = paused_in_body(fixture, fixture_spec(0));
@@ -254,7 +254,7 @@ FIXTURE_TEST(letters_that_come_while_a_run_is_given_up_are_heeded)
     loop_free(loop);
 }
 
-FIXTURE_TEST(a_stop_that_comes_while_a_run_is_given_up_ends_it)
+FIXTURE_TEST(a_stop_that_comes_while_a_run_is_parked_ends_it)
 {
     struct loop_fixture *fixture = *state;
     struct loop *loop = fixture_start(fixture, fixture_spec(0));

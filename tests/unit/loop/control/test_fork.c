@@ -39,7 +39,7 @@ static void run_of(struct loop_fixture *fixture, int iterations, struct loop_spe
     loop_free(loop);
 }
 
-FIXTURE_TEST(a_fork_goes_on_where_the_checkpoint_was)
+FIXTURE_TEST(a_fork_continues_where_the_checkpoint_was)
 {
     struct loop_fixture *fixture = *state;
     char id[ID_SIZE];
@@ -159,7 +159,7 @@ FIXTURE_TEST(time_between_the_checkpoint_and_the_fork_is_not_active)
     loop_free(loop);
 }
 
-FIXTURE_TEST(an_ended_run_is_forked_and_goes_on_with_more_room)
+FIXTURE_TEST(an_ended_run_is_forked_and_continues_with_more_room)
 {
     struct loop_fixture *fixture = *state;
     struct loop_spec spec = fixture_spec(0);

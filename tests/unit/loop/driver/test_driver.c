@@ -172,7 +172,7 @@ FIXTURE_TEST(a_letter_stops_it_and_says_by_whom)
     assert_int_equal(fixture_events(fixture, run_id, "run.stop_requested", "\"by\":\"ann\""), 1);
 }
 
-FIXTURE_TEST(nothing_stands_behind_the_end)
+FIXTURE_TEST(nothing_follows_the_end)
 {
     struct loop_fixture *fixture = *state;
     struct loop_spec spec = fixture_spec(0);

@@ -102,7 +102,7 @@ WORLD_TEST(two_limits_at_once_report_the_first_with_its_number)
 
 /* ---- What a denial says --------------------------------------------------------------------- */
 
-WORLD_TEST(a_denial_stands_in_the_journal_with_all_that_is_known)
+WORLD_TEST(a_denial_is_in_the_journal_with_all_that_is_known)
 {
     struct policy_world *world = *state;
     static const char text[] =
@@ -262,7 +262,7 @@ WORLD_TEST(a_denied_verifier_is_not_run_and_not_met)
     loop_free(loop);
 }
 
-WORLD_TEST(a_denied_finish_goes_on_and_asks_again)
+WORLD_TEST(a_denied_finish_continues_and_asks_again)
 {
     struct policy_world *world = *state;
     set_policies(world, PERMIT "@id(\"stay\") forbid (principal, action == Action::\"finish\", "
@@ -277,7 +277,7 @@ WORLD_TEST(a_denied_finish_goes_on_and_asks_again)
     loop_free(loop);
 }
 
-WORLD_TEST(a_worker_whose_finish_is_denied_goes_on)
+WORLD_TEST(a_worker_whose_finish_is_denied_continues)
 {
     struct policy_world *world = *state;
     struct loop *loop =

@@ -90,7 +90,7 @@ BOTH(an_allowed_network_can_read_the_resolvers_configuration)
     spawn_result_fini(&result);
 }
 
-BOTH(a_service_behind_a_socket_file_cannot_be_reached)
+BOTH(a_service_at_a_socket_file_cannot_be_reached)
 {
     need(tier_of(state));
     struct sockaddr_un address = {.sun_family = AF_UNIX};

@@ -135,7 +135,7 @@ TEST(a_literal_condition_is_told_as_it_is)
     expect(ANY "when { false };", "{}", "unsatisfied: when false; false=false");
 }
 
-TEST(conditions_behind_the_deciding_one_are_not_reached)
+TEST(conditions_after_the_deciding_one_are_not_reached)
 {
     expect(ANY "when { context.a } unless { context.b } when { context.c };",
            "{\"a\":true,\"b\":true}",

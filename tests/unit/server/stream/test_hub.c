@@ -25,7 +25,7 @@ static void target_of_run(char *ret_target, size_t size, unsigned run, const cha
     snprintf(ret_target, size, "/events?run=%s%s", run_name(run), rest);
 }
 
-TEST(test_a_stream_of_a_run_begins_with_what_there_is_and_goes_on)
+TEST(test_a_stream_of_a_run_begins_with_what_there_is_and_continues)
 {
     struct hub_world *world = begin();
     char target[128];
@@ -50,7 +50,7 @@ TEST(test_a_stream_of_a_run_begins_with_what_there_is_and_goes_on)
     end(world);
 }
 
-TEST(test_a_stream_goes_on_behind_the_last_event_that_was_seen)
+TEST(test_a_stream_continues_after_the_last_event_that_was_seen)
 {
     struct hub_world *world = begin();
     char target[128];
@@ -145,7 +145,7 @@ TEST(test_types_and_agents_select)
     end(world);
 }
 
-TEST(test_a_rare_type_far_behind_is_found)
+TEST(test_a_rare_type_far_back_is_found)
 {
     struct hub_world *world = begin();
     create_run(world, 1, "a");
@@ -311,7 +311,7 @@ TEST(test_a_slow_reader_is_cut_off_and_comes_back_without_a_loss)
     end(world);
 }
 
-TEST(test_a_server_that_begins_again_goes_on_where_the_reader_was)
+TEST(test_a_server_that_begins_again_continues_where_the_reader_was)
 {
     struct hub_world *world = begin();
     create_run(world, 1, "a");

@@ -115,7 +115,7 @@ TEST(test_a_run_that_begins_to_wait_is_shown_though_it_has_no_event)
     end(world);
 }
 
-TEST(test_a_reader_that_falls_far_behind_loads_the_table_again)
+TEST(test_a_reader_that_lags_far_loads_the_table_again)
 {
     struct hub_world *world = begin();
     struct hub_reader reader;

@@ -338,7 +338,7 @@ DISK_TEST(a_failed_fsync_ends_writing_in_this_process)
     assert_int_equal(test_count_events(store, RUN_A), 1);
 }
 
-DISK_TEST(writing_goes_on_in_a_new_store_after_a_failed_fsync)
+DISK_TEST(writing_continues_in_a_new_store_after_a_failed_fsync)
 {
     struct disk *disk = *state;
     struct store_commit_result result;

@@ -278,7 +278,7 @@ TEST_ROW(the_same_from_version_3, "runs_of_version_3_are_read_after_the_migratio
 TEST_ROW(the_same_from_version_2, "runs_of_version_2_are_read_after_the_migration",
          runs_of_version_1_are_read_after_the_migration, make_version_2, remove_old_store, NULL);
 
-OLD_TEST(a_run_of_version_1_goes_on_after_the_migration)
+OLD_TEST(a_run_of_version_1_continues_after_the_migration)
 {
     const struct old_store *old = *state;
     struct test_clock clock;

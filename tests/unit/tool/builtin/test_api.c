@@ -164,7 +164,7 @@ HTTP_WORLD_TEST(private_addresses_are_refused)
                        "Error: SSRF blocked: '127.0.0.1' resolves to private address 127.0.0.1");
 }
 
-HTTP_WORLD_TEST(a_string_that_is_taken_out_stands_without_quotes)
+HTTP_WORLD_TEST(a_string_that_is_taken_out_has_no_quotes)
 {
     struct http_world *self = *state;
     http_world_open(self, "{\"type\":\"api\",\"base_url\":\"PEER\",\"endpoints\":[{\"name\":\"a\","
