@@ -108,7 +108,7 @@ class Source:
                 brace = None
 
     def uses(self):
-        """How often each name is used: inside braces, behind `=`, or in a macro; not declared."""
+        """How often each name is used: inside braces, after `=`, or in a macro; not declared."""
         counts = collections.Counter()
         depth, in_value, is_macro = 0, False, False
         for line in self.lines:

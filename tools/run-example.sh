@@ -28,7 +28,7 @@ That was the example job in $shown (exit code $status). What to type next:
     diff -ru $root/examples/repair/project/src src   # what was repaired
     rondo show last           # the run, its iterations and its exit conditions
     rondo logs last           # every event of its journal; -f follows a running one
-    rondo checkpoints last    # the states that a resume would go on from
+    rondo checkpoints last    # the states that a resume would continue from
 
 To see it survive a kill -9: type \`make run\` again, and while it works, in another terminal
 

@@ -39,7 +39,7 @@ class Report:
         self.pass_count = 0
         self.failures = []
         self.skips = []
-        self.text = []  # what is to be printed about failures
+        self.text = []  # text to print about failures
 
     def passed(self, _name, count=1):
         self.pass_count += count

@@ -21,7 +21,7 @@ bool program_find(const char *name, const char *const *envp, const char *directo
                   char ret_path[PATH_MAX], char ret_reason[256]);
 
 /**
- * Search a program that is to run with all of Rondo's rights, so that no agent may provide it. The
+ * Search a program to run with all of Rondo's rights, so that no agent may provide it. The
  * first one in PATH decides, and it must be in a folder of the system (/usr/bin, /usr/local/bin,
  * the Nix and Guix stores, ...) when all links are followed. A name with a slash is not found. Any
  * thread.

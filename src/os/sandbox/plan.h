@@ -41,7 +41,7 @@ bool sandbox_plan_supervisor_helps(const struct sandbox_plan *plan);
  * the record then. 0 = there is none.
  */
 uint64_t sandbox_plan_record(const struct sandbox_plan *plan);
-/** Folder of the command that whoever watches it removes after it; NULL = none. */
+/** Folder of the command that its watcher removes after it; NULL = none. */
 const char *sandbox_plan_private_folder(const struct sandbox_plan *plan);
 
 /** The child was started: close what only it needs. */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pages by the part of the address behind `#`: "#/runs/01ab/timeline?type=tool".
+// Pages by the part of the address after `#`: "#/runs/01ab/timeline?type=tool".
 import { Signal } from "./store.js";
 
 function read() {
@@ -22,7 +22,7 @@ export function go(...parts) {
   location.hash = href(...parts).slice(1);
 }
 
-/** Change what stands behind `?` without a new entry in the history. */
+/** Change the query after `?` without a new entry in the history. */
 export function setParams(params) {
   const { parts } = route.value;
   const kept = Object.entries(params).filter(([, value]) => value);

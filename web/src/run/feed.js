@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fills a RunLog: the newest events first, then what comes live, then the older ones behind the
+// Fills a RunLog: the newest events first, then what comes live, then the older ones after the
 // scenes. What a cut connection missed comes with Last-Event-ID, or from the API after a reset.
 import { parseJson } from "../lib/json.js";
 import { get, query } from "../lib/api.js";

@@ -32,7 +32,7 @@ export class RunLog {
     return this.events.length === 0 || this.firstSeq <= 1;
   }
 
-  /** Take events behind the last one. @return how many were new; -1 when some are missing between */
+  /** Take events after the last one. @return how many were new; -1 when some are missing between */
   append(list) {
     let added = 0;
     for (const event of list) {
