@@ -266,29 +266,35 @@ def include_graph(sources, node_of, is_within):
     return graph
 
 
-def report_cycles(report, sources):
-    def module(path):
-        """A file, its header and its internal header."""
-        return re.sub(r"(_internal)?\.[ch]$", "", path)
+def module(path):
+    """A file, its header, its internal header and its table (x_table.h has rows of x.h's type)."""
+    return re.sub(r"(_internal|_table)?\.[ch]$", "", path)
 
+
+def include_cycles(sources, node_of, is_within):
+    graph = include_graph(sources, node_of, is_within)
+    for node in [n for n in graph if n.endswith("/internal")]:  # of no file alone
+        del graph[node]
+    return components({n: edges & graph.keys() for n, edges in graph.items()})
+
+
+def same_layer(a, b):
+    return a.split("/", 1)[0] == b.split("/", 1)[0]
+
+
+def report_cycles(report, sources):
     def folder(path):
         return path.rsplit("/", 1)[0]
-
-    def same_layer(a, b):
-        return a.split("/", 1)[0] == b.split("/", 1)[0]
 
     headers = [s for s in sources if s.path.endswith(".h")]
     kinds = (
         ("headers", headers, str, lambda a, b: True),
-        ("modules (x.c, x.h, x_internal.h) in a layer", sources, module, same_layer),
+        ("modules (x.c, x.h, x_internal.h, x_table.h) in a layer", sources, module, same_layer),
         ("modules over layers", sources, module, lambda a, b: True),
         ("folders", sources, folder, lambda a, b: True),
     )
     for name, chosen, node_of, is_within in kinds:
-        graph = include_graph(chosen, node_of, is_within)
-        for node in [n for n in graph if n.endswith("/internal")]:  # of no file alone
-            del graph[node]
-        cycles = components({n: edges & graph.keys() for n, edges in graph.items()})
+        cycles = include_cycles(chosen, node_of, is_within)
         if name == "modules over layers":
             cycles = [c for c in cycles if len({m.split("/", 1)[0] for m in c}) > 1]
         details = [f"{len(c)}: {' '.join(c)}" for c in cycles]

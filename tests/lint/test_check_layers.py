@@ -39,6 +39,18 @@ class LayerCheck(unittest.TestCase):
         for word in words:
             self.assertIn(word, result.stdout)
 
+    def test_modules_of_a_layer_that_include_one_another_are_refused(self):
+        self.write("src/os/a.h", "#pragma once\n")
+        self.write("src/os/b.h", '#include "os/a.h"\n')
+        self.write("src/os/a.c", '#include "os/a.h"\n#include "os/b.h"\n')
+        self.assert_refused("src/os/a: includes one another in a circle: os/a os/b")
+
+    def test_a_module_may_include_its_own_internal_header(self):
+        self.write("src/os/a.h", "#pragma once\n")
+        self.write("src/os/a_internal.h", '#include "os/a.h"\n')
+        self.write("src/os/a.c", '#include "os/a_internal.h"\n')
+        self.assert_accepted()
+
     def test_a_layer_may_include_itself_and_lower_ones(self):
         self.write("src/loop/a.c", '#include "loop/driver/driver.h"\n#include "base/buf.h"\n')
         self.assert_accepted()
