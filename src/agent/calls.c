@@ -144,8 +144,9 @@ static bool is_confirmed(struct call_round *round, size_t index, const struct to
     if (!tool->needs_confirmation || is_approved) {
         return true;
     }
-    enum agent_consent consent =
-        ask_person(round, tool, arguments, "the role wants each call confirmed", false);
+    enum agent_consent consent = ask_person(
+        round, tool, arguments,
+        "this role requires confirmation (y = once, a = always for this tool, n = refuse)", false);
     if (consent == AGENT_CONSENT_YES) {
         return true;
     }

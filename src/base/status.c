@@ -15,10 +15,10 @@ static const struct {
     [RONDO_RUNNING] = {"running", 1, "the run has not ended"},
     [RONDO_COMPLETED] = {"completed", 0,
                          "every exit condition is met, or the worker's finish was accepted"},
-    [RONDO_BLOCKED] = {"blocked", 4, "the agent says that it cannot go on without help"},
+    [RONDO_BLOCKED] = {"blocked", 4, "the agent reports that it cannot continue without help"},
     [RONDO_FAILED] = {"failed", 3,
-                      "the worker gave up, too many iterations in a row failed, or an agent's "
-                      "single answer is empty, cut off, filtered or refused"},
+                      "the worker reported failure, too many iterations in a row failed, or an "
+                      "agent's single answer is empty, cut off, filtered or refused"},
     [RONDO_MAX_ITERATIONS] = {"max_iterations", 5, "the iteration limit denied the next iteration"},
     [RONDO_POLICY_VIOLATION] = {"policy_violation", 6, "a policy denied the next step"},
     [RONDO_BUDGET_EXCEEDED] = {"budget_exceeded", 7,
@@ -26,7 +26,8 @@ static const struct {
     [RONDO_TIMEOUT] = {"timeout", 8, "the time limit of the run is used up"},
     [RONDO_CANCELLED] = {"cancelled", 130,
                          "stopped by a signal or by `rondo stop`; can be resumed"},
-    [RONDO_ERROR] = {"error", 1, "an unrecoverable fault of the worker, the store or the machine"},
+    [RONDO_ERROR] = {"error", 1,
+                     "an unrecoverable failure of the worker, the store or the machine"},
 };
 
 static const char *const reasons[RONDO_REASON_COUNT] = {

@@ -38,7 +38,7 @@ const struct option_row checkpoints_options[] = {
      .help = "With N: write the agent's state to stdout, byte for byte",
      .group = "What"},
     OPTION_ROW_STORE(struct checkpoints_values),
-    OPTION_ROW_JSON(struct checkpoints_values, "One JSON object for each checkpoint and line"),
+    OPTION_ROW_JSON(struct checkpoints_values, "One JSON object per line, one for each checkpoint"),
     OPTION_ROW_NO_COLOUR(struct checkpoints_values),
     {0},
 };
@@ -167,7 +167,7 @@ static void add_state(const struct buf *state, struct buf *out)
         }
     }
     if (len < state->len) {
-        buf_append_string(out, "    (the beginning only; --raw writes all)\n");
+        buf_append_string(out, "    (truncated; --raw writes all)\n");
     }
 }
 

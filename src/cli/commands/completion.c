@@ -37,6 +37,6 @@ int cmd_completion(const struct invocation *invocation)
         }
     }
     completion_shells(", ", &out);
-    return report_failure(EXIT_USAGE, "no completion for '%s'; there is one for %s", parsed.argv[0],
-                          buf_string(&out));
+    return report_failure(EXIT_USAGE, "no completion for '%s'; supported shells are %s",
+                          parsed.argv[0], buf_string(&out));
 }

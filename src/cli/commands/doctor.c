@@ -92,7 +92,7 @@ static void examine_sandbox(struct examination *examination)
     static const char *const names[] = {
         [SANDBOX_LANDLOCK] = "sandbox landlock", [SANDBOX_NAMESPACE] = "sandbox namespace"};
     static const char *const uses[] = {
-        [SANDBOX_LANDLOCK] = "works; ask for it with --sandbox landlock",
+        [SANDBOX_LANDLOCK] = "works; select it with --sandbox landlock",
         [SANDBOX_NAMESPACE] = "works; exit conditions run in it by default"};
     bool has_any = false;
     for (int i = SANDBOX_NAMESPACE; i >= SANDBOX_LANDLOCK; i--) {
@@ -174,7 +174,7 @@ static void add_health(struct examination *examination, const char *path,
     auto_free char *real = realpath(path, NULL);
     text_clean(path, strlen(path), &detail);
     if (real != NULL && store_origin_look(real, &is_own, NULL) == 0 && !is_own) {
-        buf_append_string(&detail, ", not made here: only read until `rondo trust` confirms it");
+        buf_append_string(&detail, ", not created here: read-only until `rondo trust` confirms it");
     }
     buf_printf(&detail, ", %s, schema %" PRIu32 ", ", health->version, health->schema);
     text_bytes(health->size_bytes, &detail);

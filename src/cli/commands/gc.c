@@ -47,8 +47,8 @@ static void print_space(const struct store_gc_result *result, struct buf *out)
     }
     if (result->unused_bytes >= SHOWN_UNUSED_BYTES) {
         text_bytes(result->unused_bytes, out);
-        buf_append_string(out, " of the store are unused; later runs use them. To make the file "
-                               "smaller, run `rondo gc` while no run is active\n");
+        buf_append_string(out, " of the store are unused; later runs reuse the space. To shrink "
+                               "the file, run `rondo gc` while no run is active\n");
     }
 }
 

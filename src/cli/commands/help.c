@@ -22,8 +22,7 @@ int cmd_help(const struct invocation *invocation)
             return command_unknown(asked.command, unknown);
         }
         if (unknown != NULL) {
-            return report_failure(EXIT_USAGE, "'rondo %s' has no commands of its own",
-                                  asked.command->name);
+            return report_failure(EXIT_USAGE, "'rondo %s' has no subcommands", asked.command->name);
         }
     }
     command_print_help(asked.command, stdout);

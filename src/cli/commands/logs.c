@@ -32,15 +32,15 @@ const struct option_row logs_options[] = {
      .letter = 'f',
      .kind = OPTION_FLAG,
      .offset = offsetof(struct logs_values, is_live),
-     .help = "Show what follows, live, until the run has ended; also runs of other processes",
+     .help = "Follow the run live until it ends, also if another process executes it",
      .group = "What"},
     {.name = "output",
      .letter = 'o',
      .kind = OPTION_FLAG,
      .offset = offsetof(struct logs_values, wants_output),
-     .help = "Show the kept output of the worker and of the conditions' commands, too"},
+     .help = "Also show the recorded output of the worker and of the exit conditions' commands"},
     OPTION_ROW_STORE(struct logs_values),
-    OPTION_ROW_JSON(struct logs_values, "One JSON object for each event and line"),
+    OPTION_ROW_JSON(struct logs_values, "One JSON object per line, one for each event"),
     OPTION_ROW_NO_COLOUR(struct logs_values),
     {0},
 };
@@ -111,7 +111,7 @@ static int run_logs(const struct logs_values *values, const char *name)
     int r = store_find_run(session.store, name, NULL, &run, &err);
     if (r == 0) {
         if (values->is_live && run_is_interrupted(&run)) {
-            report_warning("nobody executes this run at present; waiting for a resume");
+            report_warning("no process executes this run; waiting until it is resumed");
         }
         r = follow_run(&session, run.id, values->is_live != 0, take_entry, flush_out, &printing,
                        &err);

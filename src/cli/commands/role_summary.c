@@ -102,7 +102,7 @@ static void add_limits(const struct role_guardrails *limits, struct fields *fiel
     add_count(&run, limits->max_iterations, "iteration");
     add_count(&run, limits->autonomous_token_budget, "token");
     add_count(&run, limits->autonomous_timeout_seconds, "second");
-    fields_add(fields, "a run", buf_string(&run));
+    fields_add(fields, "run", buf_string(&run));
     auto_buf struct buf iteration = {0};
     add_count(&iteration, limits->max_request_limit, "request");
     add_count(&iteration, limits->max_tool_calls, "tool call");
@@ -110,7 +110,7 @@ static void add_limits(const struct role_guardrails *limits, struct fields *fiel
     add_count(&iteration, limits->input_tokens_limit, "input token");
     add_count(&iteration, limits->total_tokens_limit, "token");
     add_count(&iteration, limits->timeout_seconds, "second");
-    fields_add(fields, "an iteration", buf_string(&iteration));
+    fields_add(fields, "iteration", buf_string(&iteration));
 }
 
 static void add_conditions(const struct role *role, struct fields *fields)
@@ -131,7 +131,7 @@ static void add_unsupported(const struct role *role, struct fields *fields)
     for (size_t i = 0; i < findings.count; i++) {
         auto_buf struct buf text = {0};
         buf_printf(&text, "%s: %s", findings.items[i].path, findings.items[i].message);
-        fields_add(fields, i == 0 ? "not yet" : "", buf_string(&text));
+        fields_add(fields, i == 0 ? "unsupported" : "", buf_string(&text));
     }
     role_findings_fini(&findings);
 }
@@ -140,7 +140,7 @@ static void add_role(const struct role *role, struct fields *fields)
 {
     struct json_object *spec = json_member(role->normal, "spec");
     if (role->description[0] != '\0') {
-        fields_add(fields, "what for", role->description);
+        fields_add(fields, "description", role->description);
     }
     add_model(&role->model, fields);
     add_tools(role->tools, fields);

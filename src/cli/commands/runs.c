@@ -50,15 +50,15 @@ const struct option_row runs_options[] = {
      .offset = offsetof(struct runs_values, limit),
      .argument = "N",
      .by_default = "20",
-     .help = "At most so many, newest first",
+     .help = "At most N, newest first",
      .low = 1,
      .high = 1000000},
     {.name = "all",
      .kind = OPTION_FLAG,
      .offset = offsetof(struct runs_values, wants_all),
-     .help = "All of them"},
+     .help = "No limit"},
     OPTION_ROW_STORE(struct runs_values),
-    OPTION_ROW_JSON(struct runs_values, "One JSON object for each run and line"),
+    OPTION_ROW_JSON(struct runs_values, "One JSON object per line, one for each run"),
     OPTION_ROW_NO_COLOUR(struct runs_values),
     {0},
 };
@@ -182,7 +182,7 @@ static int report_damaged(const struct run_table *listing, struct rondo_error *e
     fputs(buf_string(&listing->damaged), stderr);
     return error_set(err, RONDO_ERR_CORRUPT,
                      "%zu of the runs cannot be read and %s not listed; restore the store from a "
-                     "backup to get %s back",
+                     "backup to recover %s",
                      listing->damaged_count, listing->damaged_count == 1 ? "is" : "are",
                      listing->damaged_count == 1 ? "it" : "them");
 }

@@ -71,31 +71,30 @@ const struct option_row serve_options[] = {
      .argument = "ADDRESS",
      .by_default = DEFAULT_LISTEN,
      .help =
-         "HOST:PORT, [IPV6]:PORT or unix:PATH; repeatable. Who comes from another machine needs a "
-         "token",
+         "HOST:PORT, [IPV6]:PORT or unix:PATH; repeatable. Clients on other machines need a token",
      .group = "Serving"},
     {.name = "host",
      .kind = OPTION_LIST,
      .offset = offsetof(struct serve_values, hosts),
      .argument = "NAME",
-     .help = "A further name by which clients call it, as behind a proxy; repeatable. Demands "
-             "tokens of everybody"},
+     .help = "Another host name that clients use, as with a proxy; repeatable. Every client then "
+             "needs a token"},
     {.name = "url",
      .kind = OPTION_TEXT,
      .offset = offsetof(struct serve_values, url),
      .argument = "URL",
-     .help = "Address of the dashboard for links in warnings. With https: tokens are demanded of "
-             "everybody"},
+     .help =
+         "Address of the dashboard for links in warnings. With https, every client needs a token"},
     {.name = "require-token",
      .kind = OPTION_FLAG,
      .offset = offsetof(struct serve_values, needs_token),
-     .help = "Demand a token of everybody, also of your own programs on this machine"},
+     .help = "Require a token from every client, including local programs"},
     {.name = "rate",
      .kind = OPTION_INT,
      .offset = offsetof(struct serve_values, rate),
      .argument = "N",
      .by_default = "200",
-     .help = "Requests a second of one token or peer",
+     .help = "Requests per second and token or peer",
      .low = 1,
      .high = 1000000},
     {.name = "max-connections",
@@ -103,7 +102,7 @@ const struct option_row serve_options[] = {
      .offset = offsetof(struct serve_values, max_connections),
      .argument = "N",
      .by_default = "1024",
-     .help = "Connections at once",
+     .help = "Concurrent connections",
      .low = 1,
      .high = 100000},
     {.name = "max-loops",
@@ -111,7 +110,7 @@ const struct option_row serve_options[] = {
      .offset = offsetof(struct serve_values, max_loops),
      .argument = "N",
      .by_default = "what descriptors, memory and threads allow",
-     .help = "Runs that are executed at once; further ones are queued",
+     .help = "Runs executed at the same time; others are queued",
      .group = "Runs",
      .low = 1,
      .high = LIMIT_LOOPS_PER_PROCESS},
@@ -120,7 +119,7 @@ const struct option_row serve_options[] = {
      .offset = offsetof(struct serve_values, max_queue),
      .argument = "N",
      .by_default = "1000",
-     .help = "Runs that may wait; then new ones are refused",
+     .help = "Queued runs; when the queue is full, new runs are refused",
      .low = 1,
      .high = 1000000},
     {.name = "workspace",
@@ -128,13 +127,13 @@ const struct option_row serve_options[] = {
      .offset = offsetof(struct serve_values, workspace),
      .argument = "FOLDER",
      .by_default = "the working directory",
-     .help = "Workspace of runs that name none",
+     .help = "Default workspace of runs",
      .completes = COMPLETE_FOLDER},
     {.name = "orphans",
      .kind = OPTION_CHOICE,
      .offset = offsetof(struct serve_values, orphans),
      .by_default = "resume",
-     .help = "What becomes of runs whose process died",
+     .help = "What to do with runs whose process died",
      .choices = orphan_choices},
     {.name = "close-after",
      .kind = OPTION_DURATION,
@@ -147,7 +146,7 @@ const struct option_row serve_options[] = {
      .offset = offsetof(struct serve_values, drain_ns),
      .argument = "DURATION",
      .by_default = "30s",
-     .help = "At the end: time for iterations under way; 0 = none"},
+     .help = "Time for active iterations to finish at shutdown; 0 = none"},
     {.name = "prices",
      .kind = OPTION_TEXT,
      .offset = offsetof(struct serve_values, prices),
@@ -159,7 +158,7 @@ const struct option_row serve_options[] = {
      .offset = offsetof(struct serve_values, stall_ns),
      .argument = "DURATION",
      .by_default = "10m",
-     .help = "Warn when a run that executes has no event for so long; 0 = never",
+     .help = "Warn when an active run has recorded no event for this long; 0 = never",
      .group = "Warnings"},
     OPTION_ROW_STORE(struct serve_values),
     {.name = "lease",
@@ -167,12 +166,12 @@ const struct option_row serve_options[] = {
      .offset = offsetof(struct serve_values, lease_ns),
      .argument = "DURATION",
      .by_default = "30s",
-     .help = "How long runs stay with this process when it is frozen"},
+     .help = "Time after which others may take over the runs of a frozen process"},
     {.name = "quiet",
      .letter = 'q',
      .kind = OPTION_FLAG,
      .offset = offsetof(struct serve_values, wants_quiet),
-     .help = "Say only what is wrong"},
+     .help = "Print only warnings and errors"},
     {0},
 };
 
@@ -324,7 +323,7 @@ static const char *why_tokens(const struct serve_values *values)
         return "--require-token";
     }
     if (values->hosts != NULL) {
-        return "--host: what comes under a name of outside was passed on by a proxy";
+        return "--host: requests to such a name come through a proxy";
     }
     /* We speak no TLS, so a proxy must do it. */
     bool is_secure = values->url != NULL && strncasecmp(values->url, "https:", 6) == 0;
@@ -412,10 +411,10 @@ static void log_reachable(const char *address)
     char machine[256] = "";
     bool has_name = gethostname(machine, sizeof(machine) - 1) == 0 && machine[0] != '\0';
     buf_printf(&line,
-               "%s is reachable from other machines: who comes from there needs a token, and calls "
-               "it by its address in digits%s%s or a name of --host. The connection is not "
-               "encrypted; put a TLS proxy in front of it",
-               address, has_name ? ", as " : "", machine);
+               "%s is reachable from other machines: clients there need a token and must use its "
+               "IP address%s%s or a name given with --host. The connection is not encrypted; put a "
+               "TLS proxy in front of it",
+               address, has_name ? ", the name " : "", machine);
     log_line(NULL, buf_string(&line));
 }
 
@@ -428,11 +427,11 @@ static void log_token_rule(const struct serving *serving, bool is_reachable)
                     strcmp(buf_string(&tokens), "[]") == 0;
     if (why != NULL) {
         auto_buf struct buf line = {0};
-        buf_printf(&line, "everybody needs a token, also your own programs (%s)", why);
+        buf_printf(&line, "every client needs a token, including your own programs (%s)", why);
         log_unless_quiet(serving, buf_string(&line));
     }
     if (has_none && (why != NULL || is_reachable)) {
-        log_line(NULL, "there is no token yet: make one with `rondo token create`");
+        log_line(NULL, "there is no token yet: create one with `rondo token create`");
     }
 }
 
@@ -476,8 +475,7 @@ static void wait_for_end(struct serving *serving, const sigset_t *signals)
         notify_status(serving, watchdog_ns > 0 ? "WATCHDOG=1\n" : "");
         signal_number = sigtimedwait(signals, NULL, &turn);
     } while (signal_number < 0 && (errno == EAGAIN || errno == EINTR));
-    log_unless_quiet(serving,
-                     "ending: runs are given up where they are and go on with the next start");
+    log_unless_quiet(serving, "shutting down: runs are parked and resume at the next start");
 }
 
 /** A second signal ends the process at once: what was committed is safe. */
@@ -535,7 +533,7 @@ static int open_and_serve(const struct serve_values *values)
     int exit_code;
     if (serving.workspace == NULL) {
         exit_code =
-            report_failure(EXIT_USAGE, "--workspace: there is no folder %s", values->workspace);
+            report_failure(EXIT_USAGE, "--workspace: %s is not a folder", values->workspace);
     } else {
         warn_of_home(serving.workspace);
         exit_code = serve(&serving);

@@ -32,11 +32,10 @@ static int make_work_folder(const char *path, struct rondo_error *err)
         (lstat(path, &status) == 0 && S_ISDIR(status.st_mode) && status.st_uid == geteuid())) {
         return r;
     }
-    return error_set(
-        err, RONDO_ERR_DENIED,
-        "%s must be a folder of your own, for the files of workers: remove what is there, "
-        "or use another store",
-        path);
+    return error_set(err, RONDO_ERR_DENIED,
+                     "%s must be a folder of your own, for the files of workers: remove it, or use "
+                     "another store",
+                     path);
 }
 
 static int make_runtime(const struct session_options *options, struct session *session,

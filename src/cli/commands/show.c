@@ -95,7 +95,7 @@ static void add_times(struct fields *fields, const struct store_run *run)
     char who[OWNER_DESCRIPTION_SIZE];
     if (run->owner[0] != '\0') {
         owner_describe(run, who);
-        fields_add(fields, run_is_interrupted(run) ? "was held by" : "executed by", who);
+        fields_add(fields, run_is_interrupted(run) ? "was executed by" : "executed by", who);
     }
 }
 
@@ -114,7 +114,7 @@ static void add_limits(struct fields *fields, const struct loop_spec *spec)
     if (spec->max_iterations > 0) {
         buf_printf(&text, "%" PRId64 " iterations", spec->max_iterations);
     } else {
-        buf_append_string(&text, "iterations as the policies say");
+        buf_append_string(&text, "iteration limit from the policies");
     }
     if (spec->max_tokens > 0) {
         buf_append_string(&text, ", ");
@@ -152,7 +152,7 @@ static void add_options(struct fields *fields, const struct loop_spec *spec)
 {
     static const char *const on_corrupt[] = {"previous", "fresh", "fail"};
     auto_buf struct buf text = {0};
-    buf_printf(&text, "%s, a checkpoint every %" PRId64 " iteration%s, on damage: %s",
+    buf_printf(&text, "%s, a checkpoint every %" PRId64 " iteration%s, if corrupt: %s",
                spec->durability == DURABILITY_STRICT ? "strict" : "best-effort",
                spec->checkpoint_interval, spec->checkpoint_interval == 1 ? "" : "s",
                on_corrupt[spec->on_corrupt]);
@@ -164,7 +164,7 @@ static void add_options(struct fields *fields, const struct loop_spec *spec)
                spec->allow_network ? ", with network" : "");
     fields_add(fields, "sandbox", buf_string(&text));
     if (spec->is_exclusive) {
-        fields_add(fields, "exclusive", "no other run of this agent may execute beside it");
+        fields_add(fields, "exclusive", "no other run of this agent may execute at the same time");
     }
 }
 

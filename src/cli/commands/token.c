@@ -43,8 +43,8 @@ static const struct option_row create_options[] = {
      .offset = offsetof(struct token_values, scope),
      .choices = scopes,
      .by_default = "read",
-     .help = "What it allows: to look; to start, stop and change runs too; to change policies and "
-             "sinks too",
+     .help =
+         "Permissions: read only; also start, stop and change runs; also change policies and sinks",
      .group = "The token"},
     {.name = "agent",
      .letter = 'a',
@@ -52,13 +52,13 @@ static const struct option_row create_options[] = {
      .offset = offsetof(struct token_values, agents),
      .argument = "ID",
      .by_default = "all agents",
-     .help = "Only runs of this agent; can be given several times"},
+     .help = "Only runs of this agent; repeatable"},
     {.name = "expires",
      .kind = OPTION_DURATION,
      .offset = offsetof(struct token_values, expires_ns),
      .argument = "DURATION",
      .by_default = "never",
-     .help = "Let it count for so long (30d, 12h)"},
+     .help = "Token lifetime (30d, 12h)"},
     OPTION_ROW_STORE(struct token_values),
     OPTION_ROW_JSON(struct token_values, "As one JSON object"),
     {0},
@@ -66,7 +66,7 @@ static const struct option_row create_options[] = {
 
 static const struct option_row list_options[] = {
     OPTION_ROW_STORE(struct token_values),
-    OPTION_ROW_JSON(struct token_values, "One JSON object for each token and line"),
+    OPTION_ROW_JSON(struct token_values, "One JSON object per line, one for each token"),
     OPTION_ROW_NO_COLOUR(struct token_values),
     {0},
 };
@@ -182,7 +182,7 @@ static int list(struct session *session, const struct token_values *values, cons
         }
         report_output(&out);
     } else if (count == 0) {
-        fputs("no tokens; make one with `rondo token create NAME`\n", stderr);
+        fputs("no tokens; create one with `rondo token create NAME`\n", stderr);
     } else {
         print_table(tokens, values);
     }
@@ -263,13 +263,12 @@ const struct command token_commands[] = {
     {
         .name = "token create",
         .synopsis = "[OPTION...] NAME",
-        .help = "Make a token for the API",
-        .description =
-            "Makes a token and prints it, once: the store keeps its SHA-256 only. Programs send "
-            "it as `Authorization: Bearer TOKEN`. The name stands in the journals of the runs "
-            "that it starts and changes.\n\n"
-            "Processes of the same user on the machine of `rondo serve` need none.",
-        .examples = "rondo token create grafana\tmay look at everything\n"
+        .help = "Create an API token",
+        .description = "Creates a token and prints it once: the store keeps only its SHA-256 "
+                       "digest. Programs send it as `Authorization: Bearer TOKEN`. Its name is "
+                       "recorded in the journals of the runs that it starts and changes.\n\n"
+                       "Processes of the same user on the server's machine need no token.",
+        .examples = "rondo token create grafana\tmay read everything\n"
                     "rondo token create ci --scope operate --agent fixer --expires 90d\tmay start "
                     "and stop runs of one agent",
         .options = create_options,
@@ -278,18 +277,18 @@ const struct command token_commands[] = {
     {
         .name = "token list",
         .synopsis = "[OPTION...]",
-        .help = "List the tokens of the API",
-        .description = "Lists the tokens: what they allow, and when they were used last (to the "
-                       "minute).",
+        .help = "List API tokens",
+        .description =
+            "Lists the tokens, what they allow, and when they were last used (to the minute).",
         .options = list_options,
         .run = cmd_list,
     },
     {
         .name = "token revoke",
         .synopsis = "[OPTION...] NAME",
-        .help = "Revoke a token of the API",
-        .description = "The token counts no more from the next request on. Streams that it opened "
-                       "go on until they end.",
+        .help = "Revoke an API token",
+        .description = "The token is refused from the next request on. Streams that it already "
+                       "opened continue until they end.",
         .options = revoke_options,
         .run = cmd_revoke,
     },

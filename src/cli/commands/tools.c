@@ -34,9 +34,9 @@ const struct command tools_commands[] = {
         .name = "tools list",
         .synopsis = "[OPTION...] [-- COMMAND [ARG...]]",
         .help = "List tools that agents can call",
-        .description = "Lists the tools of a role, of an MCP server that rondo.yaml registers, of "
-                       "one at a URL, or of one that COMMAND starts. Without any of these: of all "
-                       "servers of rondo.yaml, in this folder or else in ~/.config/rondo.",
+        .description = "Lists the tools of a role, of an MCP server registered in rondo.yaml, of "
+                       "one at a URL, or of one that COMMAND starts. By default, lists the tools "
+                       "of all servers in rondo.yaml, in this folder or else in ~/.config/rondo.",
         .examples = "rondo tools list --role role.yaml\twhat this agent can call\n"
                     "rondo tools list -- npx -y @modelcontextprotocol/server-everything\ttry a "
                     "server before registering it",
@@ -48,9 +48,9 @@ const struct command tools_commands[] = {
         .synopsis = "[OPTION...] TOOL [ARGUMENTS] [-- COMMAND [ARG...]]",
         .help = "Call a tool",
         .description =
-            "Calls a tool as an agent would: ARGUMENTS, a JSON object, are held against its schema "
-            "and its permissions. What the tool says is written to the standard output. The exit "
-            "code is 1 when the tool says that it failed, and 2 when it cannot be called so.",
+            "Calls a tool as an agent would: ARGUMENTS, a JSON object, are checked against its "
+            "schema and its permissions. The result is written to standard output. The exit code "
+            "is 1 if the tool reports a failure, and 2 if the call is not possible.",
         .examples = "rondo tools call --server scanner scan '{\"path\":\"src\"}'\tas a condition "
                     "would\n"
                     "rondo tools call --json --url http://localhost/mcp echo "
@@ -101,14 +101,13 @@ int tools_check_values(const struct command *command, const struct tools_values 
     int ways =
         (values->role != NULL) + (values->server != NULL) + (values->url != NULL) + (words != NULL);
     if (ways > 1) {
-        return command_misuse(command,
-                              "only one of --role, --server, --url and a command is possible");
+        return command_misuse(command, "give only one of --role, --server, --url and a command");
     }
     if (words != NULL && words[0] == NULL) {
-        return command_misuse(command, "no command behind --");
+        return command_misuse(command, "no command after --");
     }
     if (values->headers != NULL && values->url == NULL) {
-        return command_misuse(command, "--header goes with --url");
+        return command_misuse(command, "--header requires --url");
     }
     return 0;
 }
@@ -276,7 +275,7 @@ static int describe_surroundings(struct tools_source *source, const struct tools
                                  struct rondo_error *err)
 {
     if (getcwd(source->workspace, sizeof(source->workspace)) == NULL) {
-        return error_set(err, RONDO_ERR_SYSTEM, "cannot tell the present folder");
+        return error_set(err, RONDO_ERR_SYSTEM, "cannot find the working directory");
     }
     int r = values->role == NULL ? 0 : read_role(source, values->role, err);
     if (r == 0) {

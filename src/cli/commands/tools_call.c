@@ -87,7 +87,7 @@ static int call(const struct invocation *invocation, const struct call_values *v
     }
     if (argc < 1 || argc > 2) {
         return command_misuse(invocation->command,
-                              argc < 1 ? "which tool?" : "arguments are one JSON object");
+                              argc < 1 ? "no tool given" : "arguments must be one JSON object");
     }
     struct rondo_error err = {0};
     struct tools_source *source = NULL;

@@ -22,7 +22,7 @@ struct tools_list_values {
 
 const struct option_row tools_list_options[] = {
     OPTION_ROWS_TOOLS(struct tools_list_values),
-    OPTION_ROW_JSON(struct tools_list_values, "One JSON object a line, with schemas"),
+    OPTION_ROW_JSON(struct tools_list_values, "One JSON object per line, with schemas"),
     OPTION_ROW_NO_COLOUR(struct tools_list_values),
     {0},
 };
@@ -95,7 +95,7 @@ static int list(const struct invocation *invocation, const struct tools_list_val
         return r;
     }
     if (argc > 0) {
-        return command_misuse(invocation->command, "the command of a server stands behind --");
+        return command_misuse(invocation->command, "put the command of a server after --");
     }
     struct rondo_error err = {0};
     struct tools_source *source = NULL;

@@ -21,7 +21,7 @@ struct tools_values {
      .offset = offsetof(type, tools.role),                                                      \
      .argument = "FILE",                                                                        \
      .help = "The tools of a role file",                                                        \
-     .group = "Where the tools are",                                                            \
+     .group = "Source of the tools",                                                            \
      .completes = COMPLETE_FILE},                                                               \
         {.name = "server",                                                                      \
          .kind = OPTION_TEXT,                                                                   \
@@ -32,17 +32,17 @@ struct tools_values {
          .kind = OPTION_TEXT,                                                                   \
          .offset = offsetof(type, tools.url),                                                   \
          .argument = "URL",                                                                     \
-         .help = "An MCP server that is reached over HTTP"},                                    \
+         .help = "An MCP server at this URL"},                                                  \
         {.name = "header",                                                                      \
          .letter = 'H',                                                                         \
          .kind = OPTION_LIST,                                                                   \
          .offset = offsetof(type, tools.headers),                                               \
          .argument = "NAME: VALUE",                                                             \
-         .help = "With --url: send a header; ${VAR} is filled in, so that a token need not "    \
-                 "stand here"},                                                                 \
+         .help = "With --url: send a header; ${VAR} is filled in, so that a token need not be " \
+                 "given here"},                                                                 \
     {                                                                                           \
         .name = "timeout", .kind = OPTION_DURATION, .offset = offsetof(type, tools.timeout_ns), \
-        .argument = "TIME", .by_default = "60s", .help = "Longest time for one answer"          \
+        .argument = "TIME", .by_default = "60s", .help = "Maximum time for one answer"          \
     }
 
 struct tools_source;

@@ -56,7 +56,7 @@ const struct option_row trust_options[] = {
      .argument = "FOLDER",
      .help = "Folder with skills that a role names, as for `rondo run`",
      .completes = COMPLETE_FOLDER},
-    OPTION_ROW_JSON(struct trust_values, "One JSON object for each file and line"),
+    OPTION_ROW_JSON(struct trust_values, "One JSON object per line, one for each file"),
     OPTION_ROW_NO_COLOUR(struct trust_values),
     {0},
 };

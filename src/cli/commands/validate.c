@@ -40,19 +40,19 @@ const struct option_row validate_options[] = {
      .kind = OPTION_TEXT,
      .offset = offsetof(struct validate_values, skill_folder),
      .argument = "FOLDER",
-     .help = "Look for skills here too",
+     .help = "Also look for skills here",
      .completes = COMPLETE_FOLDER},
     {.name = "as",
      .kind = OPTION_CHOICE,
      .offset = offsetof(struct validate_values, schema),
      .choices = schemas,
      .by_default = "1.0",
-     .help = "Version of InitRunner whose defaults the normal form has; what came later is in it "
-             "where the file gives it",
+     .help = "InitRunner version whose defaults the normal form uses; settings added later appear "
+             "only if the file has them",
      .group = "Output"},
-    OPTION_ROW_JSON(struct validate_values,
-                    "The normal form, all defaults filled in; or the findings when there are "
-                    "errors"),
+    OPTION_ROW_JSON(
+        struct validate_values,
+        "The normal form with all defaults filled in, or the findings if there are errors"),
     OPTION_ROW_NO_COLOUR(struct validate_values),
     {0},
 };
@@ -79,7 +79,7 @@ static int read_standard_input(struct buf *text, struct rondo_error *err)
         size_t len = fread(buf_room(text, 65536), 1, 65536, stdin);
         buf_grown(text, len);
         if (text->len > LIMIT_ROLE_FILE_BYTES) {
-            return error_set(err, RONDO_ERR_LIMIT, "a role file has at most %ld bytes",
+            return error_set(err, RONDO_ERR_LIMIT, "a role file can have at most %ld bytes",
                              LIMIT_ROLE_FILE_BYTES);
         }
         if (len == 0) {

@@ -39,7 +39,7 @@ const struct option_row warnings_options[] = {
      .kind = OPTION_TEXT,
      .offset = offsetof(struct warnings_values, run),
      .argument = "RUN",
-     .help = "Only of this run",
+     .help = "Only for this run",
      .group = "Selection",
      .completes = COMPLETE_RUN},
     {.name = "agent",
@@ -47,7 +47,7 @@ const struct option_row warnings_options[] = {
      .kind = OPTION_TEXT,
      .offset = offsetof(struct warnings_values, agent),
      .argument = "ID",
-     .help = "Only of this agent"},
+     .help = "Only for this agent"},
     {.name = "kind",
      .kind = OPTION_TEXT,
      .offset = offsetof(struct warnings_values, kind),
@@ -59,16 +59,16 @@ const struct option_row warnings_options[] = {
      .offset = offsetof(struct warnings_values, limit),
      .argument = "N",
      .by_default = "20",
-     .help = "At most so many, newest first",
+     .help = "At most N, newest first",
      .low = 1,
      .high = 1000000},
     {.name = "follow",
      .letter = 'f',
      .kind = OPTION_FLAG,
      .offset = offsetof(struct warnings_values, is_live),
-     .help = "Show those that come from now on, live, until it is interrupted"},
+     .help = "Show new warnings live, until interrupted"},
     OPTION_ROW_STORE(struct warnings_values),
-    OPTION_ROW_JSON(struct warnings_values, "One JSON object for each warning and line"),
+    OPTION_ROW_JSON(struct warnings_values, "One JSON object per line, one for each warning"),
     OPTION_ROW_NO_COLOUR(struct warnings_values),
     {0},
 };
@@ -122,7 +122,7 @@ static void print_listing(const struct warning_table *listing, bool no_colour)
         return;
     }
     if (listing->shown == 0) {
-        fputs("no warnings; they are made while `rondo serve` runs\n", stderr);
+        fputs("no warnings; `rondo serve` creates them\n", stderr);
         return;
     }
     struct style style = style_for(stdout, no_colour);
@@ -266,7 +266,7 @@ int cmd_warnings(const struct invocation *invocation)
     if (!parsed.is_over) {
         exit_code = read_kind(values.kind, &kind)
                         ? run_warnings(&values, kind)
-                        : command_misuse(invocation->command, "there is no such kind of warning");
+                        : command_misuse(invocation->command, "unknown kind of warning");
     }
     option_set_fini(&set);
     return exit_code;

@@ -174,8 +174,8 @@ struct parsed command_parse(const struct invocation *invocation, struct option_s
     if (parsed.is_over) {
         return parsed;
     }
-    const char *message = parsed.argc < words_min   ? "a word is missing"
-                          : parsed.argc > words_max ? "too many words"
+    const char *message = parsed.argc < words_min   ? "an argument is missing"
+                          : parsed.argc > words_max ? "too many arguments"
                                                     : NULL;
     if (message != NULL) {
         char text[160];
@@ -285,14 +285,14 @@ void command_help(const struct command *command, size_t columns, struct buf *ret
 void command_overview(size_t columns, struct buf *ret_buf)
 {
     buf_append_string(ret_buf, "Usage: rondo COMMAND [OPTION...]\n\n");
-    text_wrap("Run an agent or a command again and again until verified conditions hold, and never "
-              "lose the work: every iteration is journalled, every checkpoint survives a crash.",
+    text_wrap("Run an agent or a command repeatedly until its exit conditions are verified. Every "
+              "iteration is journalled, and checkpoints survive crashes.",
               0, columns, 0, ret_buf);
     buf_append_string(ret_buf, "\n");
     help_commands(commands, columns, ret_buf);
-    buf_append_string(ret_buf, "\nA first try, in a project with tests:\n"
+    buf_append_string(ret_buf, "\nTo try it, in a project with tests:\n"
                                "  rondo loop --until all_tests_pass -- ./my-agent.sh\n"
-                               "and in another terminal, a live page of all that runs:\n"
+                               "and in another terminal, a live page of all runs:\n"
                                "  rondo serve\n\n"
-                               "'rondo help COMMAND' says more about each.\n");
+                               "'rondo help COMMAND' describes a command.\n");
 }

@@ -8,7 +8,7 @@
 #define OPTION_ROW_STORE(type)                                                                     \
     {                                                                                              \
         .name = "store", .kind = OPTION_TEXT, .offset = offsetof(type, store), .argument = "FILE", \
-        .by_default = "$RONDO_STORE, or the store of the project here or above",                   \
+        .by_default = "$RONDO_STORE, else the nearest store from the working directory up",        \
         .help = "File of the store", .group = "General", .completes = COMPLETE_FILE,               \
     }
 

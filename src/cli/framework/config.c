@@ -49,7 +49,7 @@ static int set_scalar(struct option_set *set, size_t index, struct json_object *
     const char *text = json_object_get_string(value);
     if (json_object_is_type(value, json_type_string) &&
         strlen(text) != (size_t)json_object_get_string_len(value)) {
-        return error_set(err, RONDO_ERR_INVALID, "--%s: the text holds a NUL byte",
+        return error_set(err, RONDO_ERR_INVALID, "--%s: the text contains a NUL byte",
                          set->rows[index].name);
     }
     return option_set_text(set, index, text, err);

@@ -6,12 +6,12 @@
 #include "rondo/error.h"
 
 static const struct exit_code_row own_rows[] = {
-    {EXIT_OTHER, "failure", "something failed that has no code of its own"},
+    {EXIT_OTHER, "failure", "a failure without a code of its own"},
     {EXIT_USAGE, "usage",
-     "an option, a word or an input is wrong, or the sandbox asked for is not available; nothing "
+     "an option, argument or input is invalid, or the requested sandbox is not available; nothing "
      "was executed"},
     {EXIT_HELD, "held", "another process executes the run (or the exclusive agent)"},
-    {EXIT_STORE, "store", "the store cannot be read or written, or is damaged"},
+    {EXIT_STORE, "store", "the store cannot be read or written, or is corrupt"},
 };
 #define OWN_COUNT (sizeof(own_rows) / sizeof(own_rows[0]))
 

@@ -13,7 +13,7 @@ enum exit_code {
     EXIT_OTHER = 1,     /**< the run ended with `error`, or something failed without a code */
     EXIT_USAGE = 2,     /**< wrong options, words or input; nothing was changed */
     EXIT_HELD = 9,      /**< another process executes the run */
-    EXIT_STORE = 10,    /**< the store cannot be read or written, or is damaged */
+    EXIT_STORE = 10,    /**< the store cannot be read or written, or is corrupt */
     EXIT_ABORTED = 130, /**< stopped by a signal */
 };
 

@@ -140,9 +140,10 @@ static enum mcp_consent begin(struct filling *filling, const char *server,
     auto_buf struct buf text = {0};
     buf_append_string(&text, "MCP server ");
     line_input_append_shown(server, &text);
-    buf_append_string(&text, " asks you: ");
+    buf_append_string(&text, " requests input: ");
     line_input_append_shown(json_get_string(params, "message", ""), &text);
-    buf_append_string(&text, "\nAnswer it? It is told what you type; give it no passwords.");
+    buf_append_string(&text,
+                      "\nAnswer? The server receives what you type; do not enter passwords.");
     return confirm(filling, buf_string(&text));
 }
 

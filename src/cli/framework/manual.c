@@ -155,22 +155,21 @@ static void add_main_page(struct buf *out)
     buf_append_string(out, ".SH SYNOPSIS\n\\fBrondo\\fR \\fICOMMAND\\fR [\\fIOPTION\\fR...]\n"
                            ".SH DESCRIPTION\n");
     add_paragraphs(
-        "Rondo runs an agent or a command again and again until verified conditions hold. Every "
-        "iteration is journalled, every checkpoint survives a crash, limits hold across resumes. "
+        "Rondo runs an agent or a command repeatedly until its exit conditions are verified. Every "
+        "iteration is journalled, checkpoints survive crashes, and limits apply across resumes. "
         "`rondo serve` shows all runs on a live page, has an HTTP API, and warns people.\n\n"
-        "The store is one SQLite file: --store, else $RONDO_STORE, else that of the project: of "
-        "the "
-        "nearest folder that has one, from the working directory up, else of the working "
-        "directory. Stores of projects are in $XDG_STATE_HOME/rondo/projects, by default below "
-        "~/.local/state/rondo. RUN is the id of a run, the beginning of one, or 'last'.",
+        "The store is one SQLite file: --store, else $RONDO_STORE, else that of the nearest folder "
+        "that has one, from the working directory up, else a new one for the working directory. "
+        "Stores of projects are in $XDG_STATE_HOME/rondo/projects, by default below "
+        "~/.local/state/rondo. RUN is the id of a run, a unique prefix of one, or 'last'.",
         out);
     add_command_list(commands, out);
     add_exit_codes(out);
     buf_append_string(out, ".SH ENVIRONMENT\n.TP\n\\fBRONDO_STORE\\fR\nFile of the store\n"
                            ".TP\n\\fBXDG_STATE_HOME\\fR\nFolder for state, an absolute path "
                            "(~/.local/state); Rondo's state folder is rondo in it\n"
-                           ".TP\n\\fBOTEL_EXPORTER_OTLP_ENDPOINT\\fR\nCollector that traces and "
-                           "metrics go to, like http://localhost:4318; nothing is sent without it\n"
+                           ".TP\n\\fBOTEL_EXPORTER_OTLP_ENDPOINT\\fR\nCollector for traces and "
+                           "metrics, such as http://localhost:4318; without it, nothing is sent\n"
                            ".TP\n\\fBNO_COLOR\\fR\nWhen set and not empty: no colours\n");
 }
 

@@ -58,7 +58,7 @@ static int add_to_list(struct option_set *set, size_t index, const char *text,
     memcpy(&list, value_at(set, index), sizeof(list));
     size_t count = memory_count_list((const char *const *)list);
     if (count == OPTION_LIST_MAX) {
-        return error_set(err, RONDO_ERR_LIMIT, "it can be given %d times at most", OPTION_LIST_MAX);
+        return error_set(err, RONDO_ERR_LIMIT, "it can be given at most %d times", OPTION_LIST_MAX);
     }
     list = memory_resize(list, count + 2, sizeof(*list));
     list[count] = memory_dup_string(text);
@@ -78,7 +78,7 @@ static int read_choice(const struct option_row *row, const char *text, int64_t *
     }
     auto_buf struct buf words = {0};
     option_argument(row, &words);
-    return error_set(err, RONDO_ERR_INVALID, "'%.64s' is none of %s", text, buf_string(&words));
+    return error_set(err, RONDO_ERR_INVALID, "'%.64s' is not one of %s", text, buf_string(&words));
 }
 
 /** Texts go into the journal, which is UTF-8: what cannot be written there cannot be resumed. */

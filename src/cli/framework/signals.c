@@ -56,7 +56,8 @@ static void on_stop(int number)
             loop_stop(loop, CANCEL_NOW);
         }
         restore_terminal();
-        put("\nrondo: stopped at once by a second signal; resume goes on at the last checkpoint\n");
+        put("\nrondo: stopped at once by a second signal; `rondo resume` continues from the last "
+            "checkpoint\n");
         _exit(EXIT_ABORTED);
     }
     errno = saved_errno;

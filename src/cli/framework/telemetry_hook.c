@@ -24,7 +24,7 @@ struct telemetry *telemetry_hook_start(struct session *session, const char *run_
     struct telemetry *telemetry = NULL;
     struct rondo_error err = {0};
     if (telemetry_start(&options, &telemetry, &err) < 0) {
-        report_warning("no telemetry is sent: %s", err.message);
+        report_warning("telemetry is not sent: %s", err.message);
     }
     return telemetry;
 }

@@ -374,7 +374,7 @@ static void add_body(const struct agent_view *agent, const struct event_iteratio
     } else if (summary[0] != '\0') {
         markdown_render(summary, strlen(summary), style, columns, ret_buf);
     } else {
-        style_append(style, COLOUR_DIM, "(no words)", ret_buf);
+        style_append(style, COLOUR_DIM, "(no text)", ret_buf);
         buf_append_string(ret_buf, "\n");
     }
 }

@@ -105,7 +105,7 @@ void display_store_failing(struct display *display, bool is_failing)
 {
     bool was_failing = atomic_exchange(&display->is_store_failing, is_failing);
     if (is_failing && !was_failing && !display->is_live) {
-        report_warning("the store fails; the run goes on without checkpoints");
+        report_warning("the store fails; the run continues without checkpoints");
     }
 }
 

@@ -169,7 +169,7 @@ static void add_activity(const struct view *view, const struct frame_info *info,
     buf_append_string(&line, " ");
     if (info->is_stopping) {
         style_append(info->style, COLOUR_YELLOW,
-                     "stopping after a final checkpoint; once more: at once", &line);
+                     "stopping after a final checkpoint; press again to stop at once", &line);
     } else if (info->activity != NULL && view->state.phase != PHASE_IN_VERIFYING) {
         buf_append_string(&line, info->activity);
     } else if (view->state.phase == PHASE_IN_VERIFYING || view->state.phase == PHASE_BODY_DONE) {
@@ -193,8 +193,8 @@ void view_frame(const struct view *view, const struct frame_info *info, struct b
     add_usage(view, info, ret_buf);
     if (info->is_store_failing) {
         auto_buf struct buf line = {0};
-        style_append(info->style, COLOUR_RED,
-                     "! the store fails: what happens now is not saved yet", &line);
+        style_append(info->style, COLOUR_RED, "! the store fails: progress is not being saved",
+                     &line);
         end_line(info, &line, ret_buf);
     }
     buf_append_string(ret_buf, info->lines == NULL ? "" : info->lines);

@@ -52,7 +52,7 @@ static void add_pause(const struct summary *summary, struct fields *fields)
 static void add_turn(const struct summary *summary, struct fields *fields)
 {
     auto_buf struct buf text = {0};
-    buf_printf(&text, "it waits for its turn in a server: %s", summary->server);
+    buf_printf(&text, "queued in a server: %s", summary->server);
     fields_add(fields, "why", buf_string(&text));
 }
 
@@ -140,13 +140,13 @@ static void add_storage(const struct summary *summary, struct fields *fields)
         return;
     }
     auto_buf struct buf text = {0};
-    buf_append_string(&text, "STORAGE TROUBLE: ");
+    buf_append_string(&text, "STORAGE FAILURE: ");
     if (summary->storage_failures > 0) {
         buf_printf(&text, "the store failed %" PRIu64 " time%s; ", summary->storage_failures,
                    summary->storage_failures == 1 ? "" : "s");
     }
     if (summary->storage_message != NULL) {
-        buf_printf(&text, "the run went on without checkpoints for a time (%s); ",
+        buf_printf(&text, "the run continued without checkpoints for a time (%s); ",
                    summary->storage_message);
     }
     buf_append_string(&text, "check the disk with `rondo doctor`");

@@ -20,14 +20,14 @@ Feature: Agents on the command line
       | rondo run role.yaml -p x -a -i                      | --autonomous and --interactive are mutually exclusive.     |
       | rondo run role.yaml -p '' -a                        | --autonomous requires --prompt (-p).                       |
       | rondo run role.yaml -p x -a --record no/such/tape   | no/such/tape                                               |
-      | rondo run -p x -a                                   | which role is to be run? Give its file                     |
+      | rondo run -p x -a                                   | no role file given                                         |
       | rondo run missing.yaml -p x -a                      | missing.yaml                                               |
       | rondo run broken.yaml -p x -a                       | spec                                                       |
       | rondo run role.yaml -p x -a --max-iterations -1     | max-iterations                                             |
       | rondo run role.yaml -p x -a --token-budget none     | token-budget                                               |
       | rondo run role.yaml -p x --model gpt-5-mini         | provider:name                                              |
       | rondo run role.yaml -p x --model nobody:gpt-5-mini  | nobody                                                     |
-      | rondo run --resume last -p x                        | --resume goes on with the run's own prompt                 |
+      | rondo run --resume last -p x                        | --resume uses the prompt of the run                        |
       | rondo run role.yaml -p x -a --until all_tests_pass  | all_tests_pass                                             |
 
   @B-cli
@@ -361,4 +361,4 @@ Feature: Agents on the command line
     When I run `rondo loop --max-iterations 1 -- true`
     And I run `rondo run --resume last --model openai:gpt-5-mini`
     Then the exit code is 2
-    And stderr mentions "not one of a role file"
+    And stderr mentions "does not use a role file"

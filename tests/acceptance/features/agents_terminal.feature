@@ -50,7 +50,7 @@ Feature: Agents on a terminal
     When I run `rondo run role.yaml -p x -a` on a terminal, and answer "Allow tool run_shell" with "<answer>"
     Then the exit code is 0
     And the call of "run_shell" in turn 1 ended as <outcome>
-    And the terminal shows "the role wants each call confirmed"
+    And the terminal shows "this role requires confirmation (y = once, a = always for this tool, n = refuse)"
 
     Examples:
       | answer | outcome |

@@ -84,7 +84,7 @@ Feature: Policies are checked, shown, set, explained and tested
     When I run `rondo policy set good.cedar --by alice`
     Then the exit code is 0
     And stdout mentions "policy set: built-in -> "
-    And stdout mentions "3 policies; iteration limit 10 -> 100; running loops follow at their next step"
+    And stdout mentions "3 policies; iteration limit 10 -> 100; running loops use it from their next step"
     And the files "good.cedar" and "STATE/rondo.cedar" are equal
     When I run `rondo policy show`
     Then stdout mentions "(set by alice)"
@@ -205,5 +205,5 @@ Feature: Policies are checked, shown, set, explained and tested
       | rondo policy chekc         | 2    | did you mean `check`?   |
       | rondo help policy chekc    | 2    | did you mean `check`?   |
       | rondo polcy                | 2    | did you mean `policy`?  |
-      | rondo policy check a b     | 2    | too many words          |
-      | rondo policy set           | 2    | a word is missing       |
+      | rondo policy check a b     | 2    | too many arguments      |
+      | rondo policy set           | 2    | an argument is missing  |

@@ -104,7 +104,7 @@ Feature: A server keeps those out whom it does not serve
 
   Scenario Outline: A server that is reached under a name of outside demands tokens of everybody
     Given a server with `<options>`
-    Then the server says "everybody needs a token, also your own programs (<why>"
+    Then the server says "every client needs a token, including your own programs (<why>"
     And the server says "there is no token yet"
     When I ask the server itself for "/v1/me"
     Then the answer is the problem "unauthorized" with 401
@@ -123,7 +123,7 @@ Feature: A server keeps those out whom it does not serve
   Scenario: Other machines call a server by its address or by the machine's name
     Given a server with `--listen 0.0.0.0:0`
     And a run of the agent "mine"
-    Then the server says "who comes from there needs a token"
+    Then the server says "clients there need a token"
     And under the machine's own addresses it answers 401 without a token and 200 with one
     And under these names it answers 200 with a token
       | localhost      |

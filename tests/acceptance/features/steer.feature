@@ -23,7 +23,7 @@ Feature: Runs are steered and looked after on the command line
     And the file "bodies" has the lines "1", "2"
     When I run `rondo continue last`
     Then the exit code is 0
-    And stdout mentions "goes on"
+    And stdout mentions "will continue"
     When it has ended
     Then its exit code is 5
     And the file "bodies" has the lines "1", "2", "3", "4"
@@ -100,7 +100,7 @@ Feature: Runs are steered and looked after on the command line
     When I start `rondo loop --max-iterations 50 -- ./worker.sh`
     And iteration 3 is being worked on
     And I run `rondo limit last --max-iterations 2`
-    Then stdout mentions "has other limits from its next step on"
+    Then stdout mentions "will use the new limits from its next step"
     When the worker may go on
     And it has ended
     Then its exit code is 5
@@ -172,15 +172,15 @@ Feature: Runs are steered and looked after on the command line
       | limit last                           | no limit is given            |
       | limit last --max-iterations many     | is not a whole number        |
       | limit last --max-cost=-1             | --max-cost                   |
-      | pause                                | a word is missing            |
+      | pause                                | an argument is missing       |
       | pause nosuch                         | is not a run                 |
       | continue nosuch                      | is not a run                 |
       | limit nosuch --max-tokens 5          | is not a run                 |
       | fork nosuch                          | is not a run                 |
       | fork last 77                         | has no such checkpoint       |
       | fork last first                      | is not a whole number        |
-      | fork last 1 2                        | too many words               |
-      | warnings --kind nosuch               | no such kind of warning      |
+      | fork last 1 2                        | too many arguments           |
+      | warnings --kind nosuch               | unknown kind of warning      |
       | warnings --run nosuch                | is not a run                 |
       | sinks add ops                        | expected one of --webhook    |
       | sinks add ops --webhook ftp://x      | expected an http             |

@@ -65,8 +65,8 @@ static void check_permits(const struct ruleset *ruleset, const char *name,
     struct lint_finding finding = {
         .file = name,
         .policy = LINT_NO_POLICY,
-        .message = "no permit can match `iterate`, so every iteration is denied; permit what no "
-                   "forbid is about with `permit (principal, action, resource);`",
+        .message = "no permit can match `iterate`, so every iteration is denied; add `permit "
+                   "(principal, action, resource);` and forbid what must not happen",
     };
     policy_findings_add(&finding, findings);
 }
@@ -96,7 +96,7 @@ static void write_text(const struct ruleset *ruleset, char *path,
 {
     bool is_built_in = ruleset != NULL && strcmp(ruleset->source, RULESET_BUILT_IN) == 0;
     policy_findings_text(findings, style, read_text, path, out);
-    buf_printf(out, "%s: ", is_built_in ? "built-in policies (there is no file)" : base_name(path));
+    buf_printf(out, "%s: ", is_built_in ? "built-in policies (no file)" : base_name(path));
     if (ruleset != NULL) {
         size_t count = policy_count(ruleset);
         buf_printf(out, "%zu polic%s, ", count, count == 1 ? "y" : "ies");

@@ -6,13 +6,13 @@ const struct command policy_commands[] = {
     {
         .name = "policy check",
         .synopsis = "[OPTION...] [PATH]",
-        .help = "Say what is wrong with policies",
+        .help = "Validate policies",
         .description =
-            "Reads the policies of a file or folder, without PATH those of the store, and shows "
-            "every error and warning with its place: syntax, words that Rondo does not know, "
-            "comparisons that cannot be evaluated, policies that can never apply. The exit code "
-            "is 1 when there is an error, with --strict also when there is a warning.",
-        .examples = "rondo policy check new.cedar\ta file that is not in force yet\n"
+            "Reads the policies of a file or folder (by default those of the store), and reports "
+            "every error and warning with its position: syntax, unknown names, comparisons that "
+            "cannot be evaluated, policies that can never apply. The exit code is 1 if there is an "
+            "error, or with --strict a warning.",
+        .examples = "rondo policy check new.cedar\tbefore it takes effect\n"
                     "rondo policy check --strict policies/\ta folder, in a build",
         .options = policy_check_options,
         .completes = COMPLETE_FILE,
@@ -21,13 +21,12 @@ const struct command policy_commands[] = {
     {
         .name = "policy show",
         .synopsis = "[OPTION...] [DIGEST]",
-        .help = "Show the policies in force, or former ones",
-        .description =
-            "Shows the policies in force as one Cedar text: those of the store's file, and behind "
-            "them Rondo's own. With DIGEST (the beginning is enough) it shows the text that had "
-            "this digest, from the history.",
-        .examples = "rondo policy show >rondo.cedar\ta start for policies of your own\n"
-                    "rondo policy show 3f2a91\twhat held before\n"
+        .help = "Show the current policies, or earlier ones",
+        .description = "Shows the current policies as one Cedar text: those of the store's file, "
+                       "then the built-in ones. With DIGEST (a unique prefix suffices), shows the "
+                       "text with this digest from the history.",
+        .examples = "rondo policy show >rondo.cedar\tstart your own policies\n"
+                    "rondo policy show 3f2a91\tan earlier text\n"
                     "rondo policy show --schema >rondo.cedarschema\tfor Cedar's own tools",
         .options = policy_show_options,
         .run = cmd_policy_show,
@@ -35,14 +34,14 @@ const struct command policy_commands[] = {
     {
         .name = "policy set",
         .synopsis = "[OPTION...] FILE|-",
-        .help = "Put policies in force",
+        .help = "Replace the policies",
         .description =
-            "Checks a file (or the standard input), records it in the history, and replaces the "
-            "store's rondo.cedar with it in one step. Entities and links beside that file stay, "
-            "and the text is checked together with them. A text with an error changes nothing, "
-            "and the exit code is 1. Running loops ask the new policies at their next step.",
-        .examples = "rondo policy set new.cedar --by alice\tfrom now on\n"
-                    "rondo policy show --raw 3f2a91 | rondo policy set -\tback to former ones",
+            "Validates a file (or standard input), records it in the history, and atomically "
+            "replaces the store's rondo.cedar. The text is checked together with the existing "
+            "entities and links, which do not change. If the text has an error, nothing changes "
+            "and the exit code is 1. Running loops use the new policies from their next step.",
+        .examples = "rondo policy set new.cedar --by alice\treplace the policies\n"
+                    "rondo policy show --raw 3f2a91 | rondo policy set -\trestore earlier ones",
         .options = policy_set_options,
         .completes = COMPLETE_FILE,
         .run = cmd_policy_set,
@@ -50,25 +49,24 @@ const struct command policy_commands[] = {
     {
         .name = "policy history",
         .synopsis = "[OPTION...]",
-        .help = "List the policies that were in force",
-        .description =
-            "Lists each change of the policies that this store knows of, newest first: `set` by "
-            "`rondo policy set`, `found` by the first run that used them, or `edited` by somebody "
-            "while runs were going on.",
+        .help = "List changes of the policies",
+        .description = "Lists the recorded changes of this store's policies, newest first: `set` "
+                       "by `rondo policy set`, `found` by the first run that used them, or "
+                       "`edited` while runs were active.",
         .options = policy_history_options,
         .run = cmd_policy_history,
     },
     {
         .name = "policy explain",
         .synopsis = "[OPTION...] [PATH]",
-        .help = "Say why something is allowed or denied",
+        .help = "Explain why a request is allowed or denied",
         .description =
-            "Asks the policies (of PATH, or those of the store) and shows what each of them says: "
-            "which forbid or permit, which do not apply, and the values that made it so. The end "
-            "is the verdict, with the limit that was found. Nothing is executed or recorded.\n\n"
-            "Without options the question is whether an agent may begin its first iteration. The "
-            "exit code is 0 when it is allowed, and 6 when it is denied or a person must approve.",
-        .examples = "rondo policy explain --run last\twhy does this run not go on?\n"
+            "Evaluates the policies (of PATH, or those of the store) and shows the effect of each: "
+            "which forbid or permit, which do not apply, and the values that decide. The verdict "
+            "comes last, with the limit that was found. Nothing is executed or recorded.\n\n"
+            "Without options, the request is to begin an agent's first iteration. The exit code is "
+            "0 if it is allowed, and 6 if it is denied or needs a person's approval.",
+        .examples = "rondo policy explain --run last\twhy can this run not continue?\n"
                     "rondo policy explain --context '{\"iteration\":100}'\tafter 100 iterations\n"
                     "rondo policy explain --agent fixer --tool shell\tmay it call this tool?",
         .options = policy_explain_options,
@@ -78,10 +76,10 @@ const struct command policy_commands[] = {
     {
         .name = "policy test",
         .synopsis = "[OPTION...] CASES [PATH]",
-        .help = "Hold policies against cases of what they should say",
+        .help = "Test policies against expected decisions",
         .description =
-            "Asks the policies (of PATH, or those of the store) each question of a JSON file and "
-            "compares the answers with those that it expects:\n\n"
+            "Evaluates the policies (of PATH, or those of the store) for each case of a JSON file "
+            "and compares the verdicts with the expected ones:\n\n"
             "{\"cases\": [{\"name\": \"the hundredth is the last\", \"agent\": \"fixer\", "
             "\"action\": \"iterate\", \"context\": {\"iteration\": 100}, \"expect\": \"deny\", "
             "\"policies\": [\"limit.iterations\"]}]}\n\n"
@@ -89,7 +87,7 @@ const struct command policy_commands[] = {
             "(max_iterations, max_tokens, max_cost_usd, max_elapsed_s), context, expect (allow, "
             "deny or ask) and policies (the ids that decide). The exit code is 0 when all pass, 1 "
             "when one fails, and 2 when the file cannot be used.",
-        .examples = "rondo policy test cases.json new.cedar\tbefore putting them in force",
+        .examples = "rondo policy test cases.json new.cedar\tbefore they take effect",
         .options = policy_test_options,
         .completes = COMPLETE_FILE,
         .run = cmd_policy_test,

@@ -29,7 +29,7 @@ static void add_request(const struct written_request *written, struct buf *out)
     clock_format_utc(request->now_ns, now);
     buf_append_string(out, "Agent ");
     add_line(written->run.agent_id, out);
-    buf_printf(out, " asks for `%s`", vocabulary_action_name(request->action));
+    buf_printf(out, " requests `%s`", vocabulary_action_name(request->action));
     const char *object = request->resource != NULL ? request->resource : request->condition;
     if (object != NULL) {
         buf_append_string(out, " of ");

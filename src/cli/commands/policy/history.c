@@ -33,12 +33,12 @@ const struct option_row policy_history_options[] = {
      .offset = offsetof(struct history_values, limit),
      .argument = "N",
      .by_default = "20",
-     .help = "At most so many, newest first",
+     .help = "At most N, newest first",
      .group = "Selection",
      .low = 1,
      .high = 1000000},
     OPTION_ROW_STORE(struct history_values),
-    OPTION_ROW_JSON(struct history_values, "One JSON object for each entry and line"),
+    OPTION_ROW_JSON(struct history_values, "One JSON object per line, one for each entry"),
     OPTION_ROW_NO_COLOUR(struct history_values),
     {0},
 };
@@ -115,8 +115,8 @@ static void print_listing(const struct policy_table *listing, bool no_colour)
         return;
     }
     if (listing->shown == 0) {
-        fputs("no policies were recorded: runs used Rondo's own; put some in force with "
-              "`rondo policy set FILE`\n",
+        fputs("no policies are recorded: runs used the built-in ones; set policies with `rondo "
+              "policy set FILE`\n",
               stderr);
         return;
     }

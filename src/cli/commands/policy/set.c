@@ -39,7 +39,7 @@ const struct option_row policy_set_options[] = {
      .offset = offsetof(struct set_values, by),
      .argument = "NAME",
      .by_default = "user@host",
-     .help = "Who changes the policies, for the history and the journals of runs",
+     .help = "Author of the change, for the history and the journals of runs",
      .group = "The change"},
     OPTION_ROW_STORE(struct set_values),
     OPTION_ROW_JSON(struct set_values, "As one JSON object"),
@@ -137,7 +137,7 @@ static int check(struct policy_edit *change, const char *name)
     fwrite(out.data, 1, out.len, stderr);
     policy_findings_fini(&findings);
     /* opens: only for the question that is asked */
-    return r < 0 ? report_failure(EXIT_OTHER, "%s was not set: %s stays as it is", name,
+    return r < 0 ? report_failure(EXIT_OTHER, "%s was not set: %s is unchanged", name,
                                   file_exists(change->path) ? change->path : "everything")
                  : EXIT_OK;
 }
@@ -194,7 +194,7 @@ static void write_text(const struct policy_edit *change, struct buf *out)
 {
     size_t count = policy_count(change->next);
     if (!change->done.is_changed) {
-        buf_printf(out, "policy set: nothing changed, %.*s is in force already\n", SHORT_DIGEST_LEN,
+        buf_printf(out, "policy set: no change, %.*s is already in use\n", SHORT_DIGEST_LEN,
                    change->next->digest);
         return;
     }
@@ -206,7 +206,7 @@ static void write_text(const struct policy_edit *change, struct buf *out)
     write_limit(change->done.before, out);
     buf_append_string(out, " -> ");
     write_limit(change->next, out);
-    buf_append_string(out, "; running loops follow at their next step\n");
+    buf_append_string(out, "; running loops use it from their next step\n");
 }
 
 /** Put the checked text in force. @return exit code */
@@ -237,7 +237,7 @@ static int run(struct policy_edit *change, const char *name)
     const struct set_values *values = change->values;
     struct rondo_error err = {0};
     if (values->by != NULL && strlen(values->by) > LIMIT_POLICY_BY_BYTES) {
-        return report_failure(EXIT_USAGE, "--by takes %d bytes at most", LIMIT_POLICY_BY_BYTES);
+        return report_failure(EXIT_USAGE, "--by can have at most %d bytes", LIMIT_POLICY_BY_BYTES);
     }
     if (read_input(change, name, &err) < 0) {
         return report_failure(policy_exit_code(&err), "%s", err.message);

@@ -29,12 +29,13 @@ const struct option_row policy_show_options[] = {
     {.name = "raw",
      .kind = OPTION_FLAG,
      .offset = offsetof(struct policy_show_values, is_raw),
-     .help = "Only the text of the policy file, as `rondo policy set -` takes it",
+     .help = "Only the text of the policy file, for `rondo policy set -`",
      .group = "What to show"},
     {.name = "schema",
      .kind = OPTION_FLAG,
      .offset = offsetof(struct policy_show_values, wants_schema),
-     .help = "Instead: the schema of what policies may speak of (rondo.cedarschema)"},
+     .help = "Show the Cedar schema of Rondo's actions, entities and attributes instead "
+             "(rondo.cedarschema)"},
     OPTION_ROW_STORE(struct policy_show_values),
     OPTION_ROW_JSON(struct policy_show_values, "As one JSON object"),
     {0},
@@ -184,8 +185,8 @@ static int find_former(const struct policy_show_values *values, struct shown *sh
                               shown->prefix);
     }
     if (shown->other[0] != '\0') {
-        return report_failure(EXIT_USAGE, "%s is the beginning of several digests: %s, %s",
-                              shown->prefix, shown->digest, shown->other);
+        return report_failure(EXIT_USAGE, "%s matches several digests: %s, %s", shown->prefix,
+                              shown->digest, shown->other);
     }
     return EXIT_OK;
 }

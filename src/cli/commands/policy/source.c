@@ -64,7 +64,7 @@ int policy_require(const char *given, const char *store, struct ruleset **ret_ru
     if (policy_load(path, given == NULL, &findings, ret_ruleset, &err) < 0) {
         exit_code = policy_exit_code(&err);
         report_failure(exit_code, "%s%s", err.message,
-                       findings.errors > 1 ? "; `rondo policy check` shows all that is wrong" : "");
+                       findings.errors > 1 ? "; `rondo policy check` shows all errors" : "");
     }
     policy_findings_fini(&findings);
     return exit_code;

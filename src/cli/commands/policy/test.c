@@ -24,7 +24,8 @@ struct test_values {
 
 const struct option_row policy_test_options[] = {
     OPTION_ROW_STORE(struct test_values),
-    OPTION_ROW_JSON(struct test_values, "One JSON object for each case and line, then one for all"),
+    OPTION_ROW_JSON(struct test_values,
+                    "One JSON object per line, one for each case, then a summary"),
     OPTION_ROW_NO_COLOUR(struct test_values),
     {0},
 };

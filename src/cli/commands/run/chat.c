@@ -97,7 +97,7 @@ static int talk(struct chat *chat, struct line_input *input, struct rondo_error 
     for (bool is_first = true;; is_first = false) {
         enum line_result said = next_words(chat, input, is_first, &words);
         if (said == LINE_TOO_LONG) {
-            report_warning("that was too long, and was not sent");
+            report_warning("the input is too long and was not sent");
             continue;
         }
         if (said != LINE_WORDS) {
@@ -130,7 +130,7 @@ static int finish(struct chat *chat, int turn, struct rondo_error *err)
     auto_buf struct buf hint = {0};
     session_hint(chat->session, "resume", run_id, &hint);
     if (!chat->values->wants_quiet) {
-        fprintf(stderr, "go on with `%s`\n", buf_string(&hint));
+        fprintf(stderr, "resume with `%s`\n", buf_string(&hint));
     }
     return EXIT_OK;
 }

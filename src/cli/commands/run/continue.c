@@ -11,7 +11,7 @@ struct continue_values {
 
 const struct option_row continue_options[] = {
     OPTION_ROW_STORE(struct continue_values),
-    OPTION_ROW_JSON(struct continue_values, "What came of it as a JSON object"),
+    OPTION_ROW_JSON(struct continue_values, "The outcome as a JSON object"),
     {0},
 };
 
@@ -29,8 +29,8 @@ int cmd_continue(const struct invocation *invocation)
     struct parsed parsed = command_parse(invocation, &set, 1, 1);
     struct steering_command command = {
         .act = act,
-        .done = "is not paused any more",
-        .posted = "goes on",
+        .done = "is no longer paused",
+        .posted = "will continue",
         .nothing = "is not paused",
         .verb = "resume",
     };

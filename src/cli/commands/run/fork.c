@@ -47,7 +47,7 @@ static void print(const struct session *session, const struct fork_command *fork
         json_end_object(&writer);
         buf_append(&out, "\n", 1);
     } else {
-        buf_printf(&out, "run %s is a fork of run %.*s\ngo on with: ", run_id, SHORT_ID_LEN, from);
+        buf_printf(&out, "run %s is a fork of run %.*s\nresume with: ", run_id, SHORT_ID_LEN, from);
         session_hint(session, "resume", run_id, &out);
         buf_append(&out, "\n", 1);
     }

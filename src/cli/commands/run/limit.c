@@ -14,7 +14,7 @@ struct limit_values {
 const struct option_row limit_options[] = {
     STEERING_LIMIT_ROWS(struct limit_values),
     OPTION_ROW_STORE(struct limit_values),
-    OPTION_ROW_JSON(struct limit_values, "What came of it as a JSON object"),
+    OPTION_ROW_JSON(struct limit_values, "The outcome as a JSON object"),
     {0},
 };
 
@@ -39,9 +39,9 @@ static int run_limit(const struct invocation *invocation, const char *name,
     struct steering_command command = {
         .act = act,
         .context = &limits,
-        .done = "has other limits now",
-        .posted = "has other limits from its next step on",
-        .nothing = "has these limits already",
+        .done = "has the new limits now",
+        .posted = "will use the new limits from its next step",
+        .nothing = "already has these limits",
     };
     return steering_act(values->store, name, values->wants_json != 0, &command);
 }

@@ -68,7 +68,7 @@ int cmd_loop(const struct invocation *invocation)
     run_values_init(&values, loop_options, &set);
     struct parsed parsed = command_parse_rest(invocation, &set);
     if (!parsed.is_over && parsed.argc == 0) {
-        parsed.exit_code = command_misuse(invocation->command, "what is to be run? Give a command");
+        parsed.exit_code = command_misuse(invocation->command, "no command given");
         parsed.is_over = true;
     }
     int exit_code = parsed.is_over ? parsed.exit_code : run_loop(&values, &set, &parsed);

@@ -11,7 +11,7 @@ struct pause_values {
 
 const struct option_row pause_options[] = {
     OPTION_ROW_STORE(struct pause_values),
-    OPTION_ROW_JSON(struct pause_values, "What came of it as a JSON object"),
+    OPTION_ROW_JSON(struct pause_values, "The outcome as a JSON object"),
     {0},
 };
 
@@ -31,7 +31,7 @@ int cmd_pause(const struct invocation *invocation)
         .act = act,
         .done = "is paused",
         .posted = "will pause before its next iteration",
-        .nothing = "is paused already",
+        .nothing = "is already paused",
         .verb = NULL,
     };
     if (!parsed.is_over) {

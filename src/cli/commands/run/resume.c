@@ -52,7 +52,7 @@ static int execute(const struct resume_command *resuming, struct loop *loop,
     struct run_agent *agent = NULL;
     if (r == 0 && resuming->agent_options->is_required && loop_spec(loop)->agent == NULL) {
         r = error_set(&err, RONDO_ERR_INVALID,
-                      "run %s is not one of a role file; go on with it by `rondo resume`",
+                      "run %s does not use a role file; continue it with `rondo resume`",
                       loop_run_id(loop));
     }
     if (r == 0 && loop_spec(loop)->agent != NULL) {
@@ -64,8 +64,8 @@ static int execute(const struct resume_command *resuming, struct loop *loop,
         return report_error_as(&err, values->wants_json != 0);
     }
     if (opening->corrupt_count > 0) {
-        report_warning("%u damaged checkpoint%s passed over; resuming from %s",
-                       opening->corrupt_count, opening->corrupt_count == 1 ? " was" : "s were",
+        report_warning("%u corrupt checkpoint%s skipped; resuming from %s", opening->corrupt_count,
+                       opening->corrupt_count == 1 ? " was" : "s were",
                        opening->from_checkpoint > 0 ? "the newest intact one" : "an empty state");
     }
     bool is_chat = agent != NULL && run_agent_mode(agent) == AGENT_CHAT;

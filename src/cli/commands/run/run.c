@@ -114,18 +114,18 @@ static const char *find_misuse(const struct role_values *values, int argc)
         return "--autonomous and --interactive are mutually exclusive.";
     }
     if (values->model != NULL && strchr(values->model, ':') == NULL) {
-        return "--model takes provider:name, for instance openai:gpt-5-mini";
+        return "--model takes PROVIDER:NAME, such as openai:gpt-5-mini";
     }
     if (values->resume != NULL) {
-        return has_prompt ? "--resume goes on with the run's own prompt; leave --prompt out" : NULL;
+        return has_prompt ? "--resume uses the prompt of the run; omit --prompt" : NULL;
     }
     if (values->run.until != NULL && !values->is_autonomous) {
-        return "--until needs --autonomous: one answer is not held against conditions";
+        return "--until requires --autonomous: a single answer is not checked against conditions";
     }
     if (values->is_autonomous && !has_prompt) {
         return "--autonomous requires --prompt (-p).";
     }
-    return argc == 0 ? "which role is to be run? Give its file" : NULL;
+    return argc == 0 ? "no role file given" : NULL;
 }
 
 static int run_again(struct role_values *values, struct option_set *set)

@@ -34,8 +34,8 @@ int run_check_sandbox(const struct loop_spec *spec, struct rondo_error *err)
                            ? "install bubblewrap, or choose --sandbox landlock"
                            : "choose --sandbox namespace";
     return error_set(err, RONDO_ERR_UNSUPPORTED,
-                     "%s cannot run: sandbox tier '%s' is not available here: %s. To go on, %s; "
-                     "--sandbox none runs everything unprotected; `rondo doctor` says more",
+                     "%s cannot run: sandbox tier '%s' is not available here: %s. To continue, %s; "
+                     "--sandbox none runs everything unprotected; see `rondo doctor`",
                      missing.is_worker ? "the worker" : "the exit conditions",
                      sandbox_tier_name(missing.tier), missing.reason, help);
 }
@@ -151,20 +151,20 @@ static int report_broken(struct session *session, const char *run_id, uint64_t s
     bool is_fenced = err->code == RONDO_ERR_FENCED;
     auto_buf struct buf hint = {0};
     session_hint(session, is_fenced ? "show" : "resume", run_id, &hint);
-    error_prefix(err, is_fenced ? "another process has taken the run over, this one stops"
-                                : "the run cannot go on");
+    error_prefix(err, is_fenced ? "another process has taken over the run; this one stops"
+                                : "the run cannot continue");
     int exit_code = report_error_as(err, values->wants_json != 0);
     if (err->code == RONDO_ERR_CORRUPT) {
         return exit_code; /* Continuing would meet the same. */
     }
     if (storage_failures > 0) {
         report_failure(exit_code,
-                       "STORAGE TROUBLE: the store failed %" PRIu64
-                       " times; what was committed before is safe",
+                       "STORAGE FAILURE: the store failed %" PRIu64
+                       " times; everything committed before is safe",
                        storage_failures);
     }
     return report_failure(
-        exit_code, is_fenced ? "look at it with `%s`" : "when the cause is gone, go on with `%s`",
+        exit_code, is_fenced ? "inspect it with `%s`" : "when the cause is fixed, resume with `%s`",
         buf_string(&hint));
 }
 
@@ -210,7 +210,7 @@ static void warn_of_replaced_options(const struct loop *loop)
         int64_t given;
         memcpy(&given, (const char *)loop_spec(loop) + limits[i].offset, sizeof(given));
         if (given > 0 && ruleset_replaces(ruleset, limits[i].policy)) {
-            report_warning("%s does not count: policy `%s` of %s takes its place", limits[i].option,
+            report_warning("%s has no effect: policy `%s` of %s replaces it", limits[i].option,
                            limits[i].policy, ruleset->source);
         }
     }

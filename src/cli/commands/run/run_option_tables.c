@@ -29,50 +29,50 @@ static const struct option_choice tiers[] = {
 #define IN(member)      offsetof(struct run_values, member)
 #define IN_SPEC(member) offsetof(struct run_values, spec.member)
 
-#define ROWS_LIMITS                                                                         \
-    {.name = "max-iterations",                                                              \
-     .letter = 'n',                                                                         \
-     .kind = OPTION_INT,                                                                    \
-     .offset = IN_SPEC(max_iterations),                                                     \
-     .argument = "N",                                                                       \
-     .by_default = "what the policies say, else 10",                                        \
-     .help = "Iterations of the whole run, those before a resume included",                 \
-     .group = "Limits",                                                                     \
-     .low = 1,                                                                              \
-     .high = LIMIT_MAX_ITERATIONS},                                                         \
-        {.name = "time-limit",                                                              \
-         .kind = OPTION_DURATION,                                                           \
-         .offset = IN_SPEC(time_limit_ns),                                                  \
-         .argument = "DURATION",                                                            \
-         .by_default = "none",                                                              \
-         .help = "Active time of the whole run, counted across crashes and resumes"},       \
-        {.name = "max-tokens",                                                              \
-         .kind = OPTION_INT,                                                                \
-         .offset = IN_SPEC(max_tokens),                                                     \
-         .argument = "N",                                                                   \
-         .by_default = "none",                                                              \
-         .help = "Tokens that the worker may report over all iterations",                   \
-         .low = 0,                                                                          \
-         .high = INT64_MAX / 2},                                                            \
-        {.name = "max-cost",                                                                \
-         .kind = OPTION_MONEY,                                                              \
-         .offset = IN_SPEC(max_cost_micro),                                                 \
-         .argument = "AMOUNT",                                                              \
-         .by_default = "none",                                                              \
-         .help = "Cost that the worker may report over all iterations"},                    \
-    {                                                                                       \
-        .name = "max-failures", .kind = OPTION_INT, .offset = IN_SPEC(max_failures),        \
-        .argument = "N", .by_default = "3",                                                 \
-        .help = "End the run as failed after so many failed iterations in a row", .low = 1, \
-        .high = LIMIT_MAX_ITERATIONS                                                        \
+#define ROWS_LIMITS                                                                   \
+    {.name = "max-iterations",                                                        \
+     .letter = 'n',                                                                   \
+     .kind = OPTION_INT,                                                              \
+     .offset = IN_SPEC(max_iterations),                                               \
+     .argument = "N",                                                                 \
+     .by_default = "what the policies say, else 10",                                  \
+     .help = "Iterations of the whole run, including those before a resume",          \
+     .group = "Limits",                                                               \
+     .low = 1,                                                                        \
+     .high = LIMIT_MAX_ITERATIONS},                                                   \
+        {.name = "time-limit",                                                        \
+         .kind = OPTION_DURATION,                                                     \
+         .offset = IN_SPEC(time_limit_ns),                                            \
+         .argument = "DURATION",                                                      \
+         .by_default = "none",                                                        \
+         .help = "Active time of the whole run, counted across crashes and resumes"}, \
+        {.name = "max-tokens",                                                        \
+         .kind = OPTION_INT,                                                          \
+         .offset = IN_SPEC(max_tokens),                                               \
+         .argument = "N",                                                             \
+         .by_default = "none",                                                        \
+         .help = "Tokens that the worker may report over all iterations",             \
+         .low = 0,                                                                    \
+         .high = INT64_MAX / 2},                                                      \
+        {.name = "max-cost",                                                          \
+         .kind = OPTION_MONEY,                                                        \
+         .offset = IN_SPEC(max_cost_micro),                                           \
+         .argument = "AMOUNT",                                                        \
+         .by_default = "none",                                                        \
+         .help = "Cost that the worker may report over all iterations"},              \
+    {                                                                                 \
+        .name = "max-failures", .kind = OPTION_INT, .offset = IN_SPEC(max_failures),  \
+        .argument = "N", .by_default = "3",                                           \
+        .help = "End the run as failed after N failed iterations in a row", .low = 1, \
+        .high = LIMIT_MAX_ITERATIONS                                                  \
     }
 
-#define ROW_POLICY                                                                                 \
-    {                                                                                              \
-        .name = "policy", .kind = OPTION_TEXT, .offset = IN(policy), .argument = "PATH",           \
-        .by_default = "rondo.cedar beside the store",                                              \
-        .help = "Cedar policies that are asked before every step: a file, or a folder of *.cedar", \
-        .completes = COMPLETE_FILE                                                                 \
+#define ROW_POLICY                                                                            \
+    {                                                                                         \
+        .name = "policy", .kind = OPTION_TEXT, .offset = IN(policy), .argument = "PATH",      \
+        .by_default = "rondo.cedar next to the store",                                        \
+        .help = "Cedar policies evaluated before every step: a file, or a folder of *.cedar", \
+        .completes = COMPLETE_FILE                                                            \
     }
 
 #define ROWS_TIMES                                                                    \
@@ -81,53 +81,53 @@ static const struct option_choice tiers[] = {
      .offset = IN_SPEC(iteration_timeout_ns),                                         \
      .argument = "DURATION",                                                          \
      .by_default = "none",                                                            \
-     .help = "Longest time of one iteration's command",                               \
+     .help = "Maximum time for the command of one iteration",                         \
      .group = "The worker's time"},                                                   \
         {.name = "first-output-timeout",                                              \
          .kind = OPTION_DURATION,                                                     \
          .offset = IN_SPEC(first_output_ns),                                          \
          .argument = "DURATION",                                                      \
          .by_default = "none",                                                        \
-         .help = "Longest wait for its first output"},                                \
+         .help = "Maximum time until its first output"},                              \
         {.name = "silence-timeout",                                                   \
          .kind = OPTION_DURATION,                                                     \
          .offset = IN_SPEC(silence_ns),                                               \
          .argument = "DURATION",                                                      \
          .by_default = "none",                                                        \
-         .help = "Longest time without output after the first"},                      \
+         .help = "Maximum time without output after the first"},                      \
     {                                                                                 \
         .name = "delay", .kind = OPTION_DURATION, .offset = IN_SPEC(delay_ns),        \
         .argument = "DURATION", .by_default = "0", .help = "Pause between iterations" \
     }
 
-#define ROWS_DURABILITY                                                                           \
-    {.name = "checkpoint-interval",                                                               \
-     .kind = OPTION_INT,                                                                          \
-     .offset = IN_SPEC(checkpoint_interval),                                                      \
-     .argument = "N",                                                                             \
-     .by_default = "1",                                                                           \
-     .help = "Save a checkpoint every N iterations",                                              \
-     .group = "Durability",                                                                       \
-     .low = 1,                                                                                    \
-     .high = LIMIT_MAX_ITERATIONS},                                                               \
-        {.name = "durability",                                                                    \
-         .kind = OPTION_CHOICE,                                                                   \
-         .offset = IN_SPEC(durability),                                                           \
-         .by_default = "strict",                                                                  \
-         .help = "When the store keeps failing: end the run with `error` (strict), or go on "     \
-                 "without checkpoints and say so (best-effort)",                                  \
-         .choices = durabilities},                                                                \
-        {.name = "on-corrupt",                                                                    \
-         .kind = OPTION_CHOICE,                                                                   \
-         .offset = IN_SPEC(on_corrupt),                                                           \
-         .by_default = "previous",                                                                \
-         .help = "When the newest checkpoint is damaged, resume from the newest intact one "      \
-                 "(previous), with an empty state (fresh), or not at all (fail)",                 \
-         .choices = on_corrupts},                                                                 \
-    {                                                                                             \
-        .name = "lease", .kind = OPTION_DURATION, .offset = IN(lease_ns), .argument = "DURATION", \
-        .by_default = "30s",                                                                      \
-        .help = "How long a frozen or unreachable process keeps the run from others"              \
+#define ROWS_DURABILITY                                                                            \
+    {.name = "checkpoint-interval",                                                                \
+     .kind = OPTION_INT,                                                                           \
+     .offset = IN_SPEC(checkpoint_interval),                                                       \
+     .argument = "N",                                                                              \
+     .by_default = "1",                                                                            \
+     .help = "Save a checkpoint every N iterations",                                               \
+     .group = "Durability",                                                                        \
+     .low = 1,                                                                                     \
+     .high = LIMIT_MAX_ITERATIONS},                                                                \
+        {.name = "durability",                                                                     \
+         .kind = OPTION_CHOICE,                                                                    \
+         .offset = IN_SPEC(durability),                                                            \
+         .by_default = "strict",                                                                   \
+         .help = "If the store keeps failing: end the run with `error` (strict), or continue "     \
+                 "without checkpoints and warn (best-effort)",                                     \
+         .choices = durabilities},                                                                 \
+        {.name = "on-corrupt",                                                                     \
+         .kind = OPTION_CHOICE,                                                                    \
+         .offset = IN_SPEC(on_corrupt),                                                            \
+         .by_default = "previous",                                                                 \
+         .help = "If the newest checkpoint is corrupt, resume from the newest intact one "         \
+                 "(previous), with an empty state (fresh), or not at all (fail)",                  \
+         .choices = on_corrupts},                                                                  \
+    {                                                                                              \
+        .name = "lease", .kind = OPTION_DURATION, .offset = IN(lease_ns), .argument = "DURATION",  \
+        .by_default = "30s",                                                                       \
+        .help = "Time after which others may take over the run of a frozen or unreachable process" \
     }
 
 #define ROWS_OUTPUT                                                                      \
@@ -138,7 +138,7 @@ static const struct option_choice tiers[] = {
          .letter = 'q',                                                                  \
          .kind = OPTION_FLAG,                                                            \
          .offset = IN(wants_quiet),                                                      \
-         .help = "No progress; only the result's line, warnings and errors"},            \
+         .help = "No progress; only the result line, warnings and errors"},              \
         OPTION_ROW_NO_COLOUR(struct run_values)
 
 const struct option_row loop_options[] = {
@@ -148,8 +148,8 @@ const struct option_row loop_options[] = {
      .offset = IN(until),
      .argument = "NAME[=COMMAND]",
      .help = "Exit condition, met when COMMAND exits with 0; repeatable, all must be met. For "
-             "all_tests_pass, build_succeeds, linting_clean and security_scan_clean the command "
-             "is found from the project's files",
+             "all_tests_pass, build_succeeds, linting_clean and security_scan_clean the command is "
+             "inferred from the project's files",
      .group = "Exit conditions",
      .completes = COMPLETE_CONDITION},
     {.name = "verify-timeout",
@@ -157,7 +157,7 @@ const struct option_row loop_options[] = {
      .offset = IN(verify_timeout_ns),
      .argument = "DURATION",
      .by_default = "30s",
-     .help = "Longest time for one evaluation of a condition"},
+     .help = "Maximum time for one evaluation of a condition"},
     {.name = "agent",
      .letter = 'a',
      .kind = OPTION_TEXT,
@@ -171,7 +171,7 @@ const struct option_row loop_options[] = {
      .kind = OPTION_TEXT,
      .offset = IN_SPEC(prompt),
      .argument = "TEXT",
-     .help = "What the worker is to do; it finds it in RONDO_PROMPT"},
+     .help = "Task of the worker, which gets it in RONDO_PROMPT"},
     {.name = "prompt-file",
      .kind = OPTION_TEXT,
      .offset = IN(prompt_file),
@@ -194,7 +194,7 @@ const struct option_row loop_options[] = {
      .kind = OPTION_TEXT,
      .offset = IN(config),
      .argument = "FILE",
-     .help = "JSON object with these long option names as keys; the command line wins",
+     .help = "JSON object with these long option names as keys; the command line takes precedence",
      .completes = COMPLETE_FILE,
      .is_only_arguments = true},
     ROWS_LIMITS,
@@ -211,24 +211,24 @@ const struct option_row loop_options[] = {
     {.name = "sandbox-network",
      .kind = OPTION_FLAG,
      .offset = IN_SPEC(allow_network),
-     .help = "Allow the network inside"},
+     .help = "Allow network access in the sandbox"},
     {.name = "sandbox-read",
      .kind = OPTION_LIST,
      .offset = IN_SPEC(read_paths),
      .argument = "PATH",
-     .help = "A further path to read; repeatable",
+     .help = "Additional readable path; repeatable",
      .completes = COMPLETE_FILE},
     {.name = "sandbox-write",
      .kind = OPTION_LIST,
      .offset = IN_SPEC(write_paths),
      .argument = "PATH",
-     .help = "A further path to write; repeatable",
+     .help = "Additional writable path; repeatable",
      .completes = COMPLETE_FILE},
     {.name = "sandbox-env",
      .kind = OPTION_LIST,
      .offset = IN_SPEC(env_names),
      .argument = "NAME",
-     .help = "A further environment variable to pass; repeatable"},
+     .help = "Additional environment variable to pass; repeatable"},
     ROWS_OUTPUT,
     {0},
 };
@@ -264,7 +264,7 @@ const struct option_row run_options[] = {
      .kind = OPTION_TEXT,
      .offset = IN_SPEC(prompt),
      .argument = "TEXT",
-     .help = "What the agent is to do",
+     .help = "Task of the agent",
      .group = "The task"},
     {.name = "task",
      .kind = OPTION_TEXT,
@@ -282,49 +282,49 @@ const struct option_row run_options[] = {
      .letter = 'a',
      .kind = OPTION_FLAG,
      .offset = IN_ROLE(is_autonomous),
-     .help = "Go on until the agent says that it is finished, exit conditions are met, or a limit "
-             "is reached; without it there is one answer"},
+     .help = "Run until the agent reports that it is done, exit conditions are met, or a limit is "
+             "reached; without it, there is one answer"},
     {.name = "interactive",
      .letter = 'i',
      .kind = OPTION_FLAG,
      .offset = IN_ROLE(is_interactive),
-     .help = "Talk with the agent, line by line"},
+     .help = "Hold a conversation, line by line"},
     {.name = "resume",
      .kind = OPTION_TEXT,
      .offset = IN_ROLE(resume),
      .argument = "RUN",
-     .help = "Go on with a run, as `rondo resume RUN` does",
+     .help = "Resume a run, like `rondo resume RUN`",
      .completes = COMPLETE_RUN},
     {.name = "dry-run",
      .kind = OPTION_FLAG,
      .offset = IN_ROLE(is_dry_run),
-     .help = "Ask no model; no key is needed"},
+     .help = "Use no model; no key is needed"},
     {.name = "workspace",
      .letter = 'C',
      .kind = OPTION_TEXT,
      .offset = IN(workspace),
      .argument = "DIR",
      .by_default = "the working directory",
-     .help = "Where tools and the conditions' commands work",
+     .help = "Where tools and the conditions' commands run",
      .completes = COMPLETE_FOLDER},
     {.name = "allow-host",
      .kind = OPTION_LIST,
      .offset = IN_ROLE(allow_hosts),
      .argument = "HOST[:PORT]",
-     .help = "A host that tools may reach though its address is private, besides those that the "
-             "role names; repeatable"},
+     .help = "Host with a private address that tools may reach, in addition to those that the role "
+             "names; repeatable"},
     {.name = "skill-dir",
      .kind = OPTION_TEXT,
      .offset = IN_ROLE(skill_dir),
      .argument = "DIR",
-     .help = "Another folder where skills are looked for",
+     .help = "Additional folder to search for skills",
      .completes = COMPLETE_FOLDER},
     {.name = "until",
      .letter = 'u',
      .kind = OPTION_LIST,
      .offset = IN(until),
      .argument = "NAME[=COMMAND]",
-     .help = "Exit condition besides the role's, as of `rondo loop`; repeatable",
+     .help = "Exit condition in addition to the role's, as for `rondo loop`; repeatable",
      .group = "Exit conditions",
      .completes = COMPLETE_CONDITION},
     {.name = "verify-timeout",
@@ -332,14 +332,14 @@ const struct option_row run_options[] = {
      .offset = IN(verify_timeout_ns),
      .argument = "DURATION",
      .by_default = "30s",
-     .help = "Longest time for one evaluation of such a condition"},
+     .help = "Maximum time for one evaluation of such a condition"},
     {.name = "model",
      .letter = 'm',
      .kind = OPTION_TEXT,
      .offset = IN_ROLE(model),
      .argument = "PROVIDER:NAME",
      .by_default = "the role's",
-     .help = "Ask another model",
+     .help = "Use another model",
      .group = "The model"},
     {.name = "record",
      .kind = OPTION_TEXT,
@@ -368,14 +368,14 @@ const struct option_row run_options[] = {
      .offset = IN_ROLE(token_budget),
      .argument = "N",
      .by_default = "the role's, else none",
-     .help = "Tokens of the whole run, read and written",
+     .help = "Input and output tokens of the whole run",
      .low = 1,
      .high = INT64_MAX / 2},
     {.name = "max-tokens",
      .kind = OPTION_INT,
      .offset = IN_ROLE(token_budget),
      .argument = "N",
-     .help = "The same, as `rondo resume` has it",
+     .help = "The same; the name that `rondo resume` uses",
      .low = 1,
      .high = INT64_MAX / 2,
      .is_hidden = true},
@@ -396,8 +396,8 @@ const struct option_row run_options[] = {
      .letter = 'y',
      .kind = OPTION_FLAG,
      .offset = IN_ROLE(says_yes),
-     .help = "Confirm every tool call that a role or a policy wants confirmed, but for those that "
-             "were cut off and may have had their effect"},
+     .help = "Approve every tool call for which a role or a policy requires confirmation, except "
+             "interrupted calls that may have had their effect"},
     ROW_ACCEPT_UNPROTECTED,
     ROWS_OUTPUT,
     {0},

@@ -51,7 +51,7 @@ static int read_prompt(struct run_values *values, struct rondo_error *err)
     auto_buf struct buf text = {0};
     int r = file_read_named(agent_folders, values->prompt_file, LIMIT_PROMPT_BYTES, &text, err);
     if (r == 0 && strlen(buf_string(&text)) != text.len) {
-        r = error_set(err, RONDO_ERR_INVALID, "%s holds a NUL byte", values->prompt_file);
+        r = error_set(err, RONDO_ERR_INVALID, "%s contains a NUL byte", values->prompt_file);
     }
     if (r < 0) {
         error_prefix(err, "--prompt-file");
@@ -64,9 +64,10 @@ static int read_prompt(struct run_values *values, struct rondo_error *err)
 void warn_of_home(const char *workspace)
 {
     if (sandbox_secrets_shows_home(workspace)) {
-        report_warning("the workspace %s holds your home folder: known keys and start files in it "
-                       "are hidden or read-only, everything else is not; use --workspace FOLDER",
-                       workspace);
+        report_warning(
+            "the workspace %s contains your home folder: known keys and startup files in it are "
+            "hidden or read-only, everything else is not; use --workspace FOLDER",
+            workspace);
     }
 }
 
@@ -86,7 +87,7 @@ static int find_workspace(struct run_values *values, struct rondo_error *err)
     /* opens: the workspace itself, by its real path */
     if (stat(path, &status) < 0 || !S_ISDIR(status.st_mode)) {
         free(path);
-        return error_set(err, RONDO_ERR_INVALID, "--workspace %s: it is no folder", given);
+        return error_set(err, RONDO_ERR_INVALID, "--workspace %s: not a folder", given);
     }
     values->spec.workspace = path;
     warn_of_home(path);
@@ -143,8 +144,8 @@ static int add_detected(const struct run_values *values, struct loop_spec *spec,
 {
     if (!detect_is_standard(name)) {
         return error_set(err, RONDO_ERR_INVALID,
-                         "--until %s: a condition of your own needs its command: --until "
-                         "%s=COMMAND (the standard names are all_tests_pass, build_succeeds, "
+                         "--until %s: a custom condition needs a command: --until %s=COMMAND (the "
+                         "standard names are all_tests_pass, build_succeeds, "
                          "linting_clean and security_scan_clean)",
                          name, name);
     }

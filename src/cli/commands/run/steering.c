@@ -97,10 +97,10 @@ static void add_next(const struct session *session, const char *run_id, const ch
         !assignment_is_dead(&assignment)) {
         char server[OWNER_DESCRIPTION_SIZE];
         owner_name(assignment.server, server);
-        buf_printf(out, "the server that executed it goes on with it: %s\n", server);
+        buf_printf(out, "the server that executed it continues it: %s\n", server);
         return;
     }
-    buf_append_string(out, "nobody executes it; go on with: ");
+    buf_append_string(out, "no process executes it; resume with: ");
     session_hint(session, verb, run_id, out);
     buf_append(out, "\n", 1);
 }

@@ -30,7 +30,7 @@ const struct option_row stop_options[] = {
      .offset = offsetof(struct stop_values, timeout_ns),
      .argument = "DURATION",
      .by_default = "30s",
-     .help = "How long to wait for the end; 0 = do not wait",
+     .help = "Time to wait for the end; 0 = do not wait",
      .group = "Waiting"},
     OPTION_ROW_STORE(struct stop_values),
     OPTION_ROW_JSON(struct stop_values, "The run's result as a JSON object"),
@@ -89,8 +89,8 @@ static int stop_run(struct session *session, const char *name, const struct stop
     if (r == LOOP_CONTROL_POSTED) {
         r = values->timeout_ns == 0 ? 0 : wait_for_end(session, run.id, values->timeout_ns, &err);
         if (r == 0) {
-            fprintf(stderr, "run %.*s was asked to stop%s\n", SHORT_ID_LEN, run.id,
-                    values->timeout_ns == 0 ? "" : ", but has not ended yet");
+            fprintf(stderr, "stop of run %.*s requested%s\n", SHORT_ID_LEN, run.id,
+                    values->timeout_ns == 0 ? "" : "; it has not ended yet");
             return values->timeout_ns == 0 ? EXIT_OK : EXIT_OTHER;
         }
     }

@@ -37,7 +37,7 @@ struct add_values {
      .offset = offsetof(struct add_values, urls[SINK_##ID]), \
      .argument = "URL",                                      \
      .help = (text),                                         \
-     .group = SINK_##ID == 0 ? "Where warnings go" : NULL},
+     .group = SINK_##ID == 0 ? "Destination" : NULL},
 #define OPTION_SINK_HAS_COMMAND(ID, id, text)                     \
     {.name = #id,                                                 \
      .kind = OPTION_FLAG,                                         \
@@ -154,7 +154,7 @@ static int check(const struct invocation *invocation, const struct add_values *v
         return command_misuse(invocation->command, "expected one of" SINK_KINDS(NAME));
     }
     if (has_command != (words != NULL && words[0] != NULL)) {
-        return command_misuse(invocation->command, "--command goes with a command behind --");
+        return command_misuse(invocation->command, "--command requires a command after --");
     }
     return 0;
 }
@@ -170,14 +170,14 @@ static void print_added(const struct add_values *values, const char *name, const
         json_end_object(&writer);
         buf_append_string(&out, "\n");
     } else if (secret[0] != '\0') {
-        fputs("the secret of the webhook, shown this once:\n", stderr);
+        fputs("the secret of the webhook, which is shown only once:\n", stderr);
         buf_printf(&out, "%s\n", secret);
     }
     report_output(&out);
-    fprintf(stderr,
-            "warnings go to %s while `rondo serve` runs; try it with `rondo sinks test "
-            "%s`\n",
-            name, name);
+    fprintf(
+        stderr,
+        "warnings are sent to %s while `rondo serve` runs; test it with `rondo sinks test %s`\n",
+        name, name);
 }
 
 static int add(const struct invocation *invocation, const struct add_values *values, int behind,

@@ -30,7 +30,7 @@ struct sinks_list_values {
 
 const struct option_row sinks_list_options[] = {
     OPTION_ROW_STORE(struct sinks_list_values),
-    OPTION_ROW_JSON(struct sinks_list_values, "One JSON object for each sink and line"),
+    OPTION_ROW_JSON(struct sinks_list_values, "One JSON object per line, one for each sink"),
     OPTION_ROW_NO_COLOUR(struct sinks_list_values),
     {0},
 };
@@ -39,7 +39,7 @@ const struct option_row sinks_deliveries_options[] = {
     {.name = "dead",
      .kind = OPTION_FLAG,
      .offset = offsetof(struct sinks_list_values, is_dead),
-     .help = "Those that were given up",
+     .help = "Dead letters: deliveries whose attempts all failed",
      .group = "Selection"},
     {.name = "limit",
      .letter = 'n',
@@ -47,11 +47,11 @@ const struct option_row sinks_deliveries_options[] = {
      .offset = offsetof(struct sinks_list_values, limit),
      .argument = "N",
      .by_default = "20",
-     .help = "At most so many",
+     .help = "At most N",
      .low = 1,
      .high = 1000000},
     OPTION_ROW_STORE(struct sinks_list_values),
-    OPTION_ROW_JSON(struct sinks_list_values, "One JSON object for each delivery and line"),
+    OPTION_ROW_JSON(struct sinks_list_values, "One JSON object per line, one for each delivery"),
     OPTION_ROW_NO_COLOUR(struct sinks_list_values),
     {0},
 };
@@ -176,7 +176,7 @@ static int run_list(const struct sinks_list_values *values, bool is_deliveries)
     if (is_deliveries) {
         print(values, &json, delivery_columns,
               sizeof(delivery_columns) / sizeof(delivery_columns[0]), add_delivery,
-              values->is_dead ? "nothing was given up" : "no delivery waits");
+              values->is_dead ? "no dead letters" : "no pending deliveries");
     } else {
         print(values, &json, sink_columns, sizeof(sink_columns) / sizeof(sink_columns[0]), add_sink,
               "no sinks; add one with `rondo sinks add`");

@@ -13,18 +13,18 @@ const struct command sinks_commands[] = {
     {
         .name = "sinks add",
         .synopsis = "[OPTION...] NAME [-- COMMAND [ARG...]]",
-        .help = "Send warnings somewhere, or change where",
+        .help = "Add or replace a destination for warnings",
         .description =
-            "Adds a sink, or replaces the one of that name. A webhook gets signed JSON (Standard "
-            "Webhooks); its secret is made here and shown this once, on the standard output. A "
+            "Adds a sink, or replaces the one with that name. A webhook gets signed JSON (Standard "
+            "Webhooks); its secret is generated and shown only once, on the standard output. A "
             "Slack-compatible address gets a line of text. A command gets the JSON on its standard "
             "input and RONDO_WARNING_KIND, _RUN, _AGENT, _MESSAGE, _CURRENT, _LIMIT and _REMAINING "
             "in its environment.\n\n"
-            "With - as URL the address is read from the standard input, so that no list of "
-            "processes shows it. Deliveries are made by `rondo serve`.",
+            "With - as URL, the address is read from the standard input and so does not appear in "
+            "process lists. `rondo serve` delivers the warnings.",
         .examples =
             "rondo sinks add ops --webhook https://ops.example.org/rondo\tall warnings\n"
-            "rondo sinks add chat --slack - --kinds ended,stalled <address\tsome of them\n"
+            "rondo sinks add chat --slack - --kinds ended,stalled <address\tsome kinds\n"
             "rondo sinks add page --command --agents fixer -- notify-send Rondo\tof one agent",
         .options = sinks_add_options,
         .run = cmd_sinks_add,
@@ -32,8 +32,9 @@ const struct command sinks_commands[] = {
     {
         .name = "sinks list",
         .synopsis = "[OPTION...]",
-        .help = "List the sinks of warnings",
-        .description = "Lists where warnings go. Of addresses only scheme and host are shown.",
+        .help = "List sinks",
+        .description =
+            "Lists the destinations of warnings. Only scheme and host of addresses are shown.",
         .options = sinks_list_options,
         .run = cmd_sinks_list,
     },
@@ -41,8 +42,8 @@ const struct command sinks_commands[] = {
         .name = "sinks remove",
         .synopsis = "[OPTION...] NAME",
         .help = "Remove a sink",
-        .description = "Removes a sink. What was to be delivered to it is dropped by `rondo serve` "
-                       "when its turn comes.",
+        .description =
+            "Removes a sink. `rondo serve` drops pending deliveries to it when they are due.",
         .options = sinks_change_options,
         .run = cmd_sinks_remove,
     },
@@ -50,28 +51,28 @@ const struct command sinks_commands[] = {
         .name = "sinks test",
         .synopsis = "[OPTION...] NAME",
         .help = "Send a warning of kind test to a sink",
-        .description = "Queues a warning of kind `test` for one sink. It is delivered by `rondo "
-                       "serve` on this store, at once or as soon as one runs.",
+        .description = "Queues a warning of kind `test` for one sink. `rondo serve` on this store "
+                       "delivers it, at once or as soon as it runs.",
         .options = sinks_change_options,
         .run = cmd_sinks_test,
     },
     {
         .name = "sinks deliveries",
         .synopsis = "[OPTION...]",
-        .help = "List deliveries that wait or were given up",
+        .help = "List pending deliveries or dead letters",
         .description =
             "Lists deliveries that wait for their first or next attempt, the next one first. With "
-            "--dead those that were given up after eight attempts, newest first.",
-        .examples = "rondo sinks deliveries --dead\twhat did not arrive?",
+            "--dead, lists dead letters, deliveries that failed eight times, newest first.",
+        .examples = "rondo sinks deliveries --dead\tlist dead letters",
         .options = sinks_deliveries_options,
         .run = cmd_sinks_deliveries,
     },
     {
         .name = "sinks retry",
         .synopsis = "[OPTION...] ID",
-        .help = "Attempt a delivery again that was given up",
-        .description = "Takes a delivery from the list of `rondo sinks deliveries --dead` back "
-                       "into the queue, with all its attempts.",
+        .help = "Retry a dead letter",
+        .description = "Puts a delivery listed by `rondo sinks deliveries --dead` back into the "
+                       "queue, with the full number of attempts.",
         .options = sinks_change_options,
         .run = cmd_sinks_retry,
     },
@@ -85,7 +86,7 @@ struct change_values {
 
 const struct option_row sinks_change_options[] = {
     OPTION_ROW_STORE(struct change_values),
-    OPTION_ROW_JSON(struct change_values, "Say in JSON what became of it"),
+    OPTION_ROW_JSON(struct change_values, "The outcome as JSON"),
     {0},
 };
 

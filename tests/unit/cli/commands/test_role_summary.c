@@ -37,14 +37,14 @@ TEST(a_role_is_summed_up_in_lines)
     assert_string_equal(
         buf_string(&text),
         "my-agent: valid, 2 warnings\n"
-        "  what for      Helps\n"
+        "  description   Helps\n"
         "  model         p:n, temperature 0.5, 4,096 tokens a reply\n"
         "  tools         shell (curl, jq), think\n"
         "  triggers      discord\n"
         "  until         all_tests_pass\n"
-        "  a run         1 iteration, 30,000 tokens\n"
-        "  an iteration  30 requests, 20 tool calls, 50,000 output tokens, 300 seconds\n"
-        "  not yet       spec.triggers: run does not start triggers yet: it makes this one run\n");
+        "  run           1 iteration, 30,000 tokens\n"
+        "  iteration     30 requests, 20 tool calls, 50,000 output tokens, 300 seconds\n"
+        "  unsupported   spec.triggers: run does not start triggers yet: it makes this one run\n");
 }
 
 TEST(a_file_with_errors_is_named)

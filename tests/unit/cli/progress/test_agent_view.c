@@ -189,7 +189,7 @@ TEST(an_iteration_without_words_shows_the_agents_summary)
     setup(&fixture);
     begin(&fixture);
     struct journal_event event = finished();
-    assert_non_null(strstr(apply(&fixture, event), "│ (no words) "));
+    assert_non_null(strstr(apply(&fixture, event), "│ (no text) "));
     event.iteration_finished.summary = "It *works*.";
     assert_non_null(strstr(apply(&fixture, event), "│ It *works*. "));
     teardown(&fixture);

@@ -414,7 +414,7 @@ static void fill_in(const char *form, const char *const *answers, enum mcp_conse
     }
     pthread_join(thread, NULL);
     assert_int_equal(script.consent, consent);
-    assert_non_null(strstr(buf_string(&seen), "box\\u001b[2J asks you: who\\u202e?"));
+    assert_non_null(strstr(buf_string(&seen), "box\\u001b[2J requests input: who\\u202e?"));
     assert_null(strstr(buf_string(&seen), "\033[2J"));
     if (content != NULL) {
         assert_string_equal(json_object_to_json_string_ext(script.content, JSON_C_TO_STRING_PLAIN),
