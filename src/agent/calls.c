@@ -133,7 +133,7 @@ static void write_refusal(const struct agent *agent, size_t index, struct buf *r
 {
     const struct agent_call *call = &agent->memory.calls[index];
     buf_printf(ret_text, "Error: %s was %s: ", call->call.name,
-               call->is_in_doubt ? "cut off, may have had its effect, and was not called again"
+               call->is_in_doubt ? "interrupted, may have had its effect, and was not called again"
                                  : "not called");
 }
 
@@ -154,8 +154,8 @@ static bool is_confirmed(struct call_round *round, size_t index, const struct to
     write_refusal(round->agent, index, &text);
     buf_append_string(&text, consent == AGENT_CONSENT_NO
                                  ? "a person refused it."
-                                 : "the role sets require_confirmation, and this run has nobody "
-                                   "to confirm it. Do without it, or finish as blocked.");
+                                 : "the role sets require_confirmation, and no person can confirm "
+                                   "it in this run. Continue without it, or finish as blocked.");
     answer_text(round->agent, index, "refused", &text);
     return false;
 }

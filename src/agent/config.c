@@ -168,7 +168,7 @@ static int read_role(struct json_object *root, struct agent_config *config, stru
 {
     struct json_object *normal = NULL;
     if (!json_object_object_get_ex(root, "role", &normal)) {
-        return error_set(err, RONDO_ERR_CORRUPT, "the options of the run hold no role");
+        return error_set(err, RONDO_ERR_CORRUPT, "the options of the run contain no role");
     }
     return role_from_object(normal, json_get_string(root, "path", ""), &config->role, err);
 }
@@ -179,7 +179,7 @@ static int read_price(struct json_object *object, const char *key, int64_t *pric
     *price = json_get_int(object, key, -1);
     return *price >= 0 ? 0
                        : error_set(err, RONDO_ERR_CORRUPT,
-                                   "the options of the run hold no price '%s'", key);
+                                   "the options of the run contain no price '%s'", key);
 }
 
 /** What the model costs, where the run has kept it. */

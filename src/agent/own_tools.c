@@ -30,9 +30,9 @@ static const struct {
 } own_tools[] = {
     {
         "finish_task",
-        "End the run. Call it as soon as the task is done, or when you cannot go on.",
+        "End the run. Call it as soon as the task is done, or when you cannot continue.",
         "{\"type\":\"object\",\"properties\":{"
-        "\"summary\":{\"type\":\"string\",\"description\":\"What was achieved, or what stands in "
+        "\"summary\":{\"type\":\"string\",\"description\":\"What was achieved, or what is in "
         "the way\"},"
         "\"status\":{\"type\":\"string\",\"enum\":[\"completed\",\"blocked\",\"failed\"],"
         "\"default\":\"completed\",\"description\":\"How it ends\"}},"

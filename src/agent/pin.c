@@ -150,10 +150,11 @@ static int check_secrets(struct json_object *servers, const char *path, struct r
     auto_buf struct buf where = {0};
     return !role_find_secret(servers, &where)
                ? 0
-               : error_set(err, RONDO_ERR_INVALID,
-                           "%s: mcp_servers.%.200s holds a secret, which the run would keep; put "
-                           "it into a variable, and write ${NAME} there",
-                           path, buf_string(&where));
+               : error_set(
+                     err, RONDO_ERR_INVALID,
+                     "%s: mcp_servers.%.200s contains a secret, which the run would keep; put "
+                     "it into a variable, and write ${NAME} there",
+                     path, buf_string(&where));
 }
 
 int agent_pin(struct loop_spec *spec, const char *config_folder, struct rondo_error *err)

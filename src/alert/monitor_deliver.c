@@ -70,7 +70,8 @@ static void record(struct monitor *monitor, struct delivery *delivery,
                     err.message);
     } else if (is_dead) {
         atomic_fetch_add(&monitor->deliveries_dead, 1);
-        monitor_say(monitor, "gave up a delivery to sink %s: %s", delivery->sink, delivery->error);
+        monitor_say(monitor, "delivery to sink %s is now a dead letter: %s", delivery->sink,
+                    delivery->error);
     }
 }
 

@@ -188,7 +188,7 @@ int sink_put(struct store *store, struct json_object *sink, char ret_secret[SINK
         r = put_once(store, &parsed, secret, &is_applied, err);
     }
     if (r == 0 && !is_applied) {
-        r = error_set(err, RONDO_ERR_STATE, "the sink is being changed by somebody else");
+        r = error_set(err, RONDO_ERR_STATE, "the sink is being changed by another process");
     }
     if (r == 0) {
         memcpy(ret_secret, secret, sizeof(secret));
@@ -279,11 +279,11 @@ int sink_test(struct store *store, const char *name, struct rondo_error *err)
     struct warning warning = {
         .kind = WARNING_TEST,
         .time_ns = now_ns,
-        .message = "somebody tries this sink; nothing happened",
+        .message = "test of this sink; nothing happened",
     };
     int r = sink_find(store, name, &sink, NULL, err);
     if (r == 0 && sink.disabled != NULL) {
-        r = error_set(err, RONDO_ERR_STATE, "the sink is disabled (%.80s): put it once more",
+        r = error_set(err, RONDO_ERR_STATE, "the sink is disabled (%.80s): add it again",
                       sink.disabled);
     }
     sink_fini(&sink);
@@ -365,7 +365,7 @@ int sink_redeliver(struct store *store, const char *id, struct rondo_error *err)
     r = put_delivery(store, &again, &reviving.delivery, &is_applied, err);
     delivery_fini(&reviving.delivery);
     if (r == 0 && !is_applied) {
-        r = error_set(err, RONDO_ERR_NOT_FOUND, "there is no such dead letter any more");
+        r = error_set(err, RONDO_ERR_NOT_FOUND, "the dead letter no longer exists");
     }
     return r;
 }

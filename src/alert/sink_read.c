@@ -164,7 +164,7 @@ static int read_list(struct json_object *object, const char *name, size_t max, s
         return 0;
     }
     if (!json_object_is_type(array, json_type_array) || json_object_array_length(array) == 0) {
-        return error_set(err, RONDO_ERR_INVALID, "%s: expected a list of texts", name);
+        return error_set(err, RONDO_ERR_INVALID, "%s: expected a list of strings", name);
     }
     size_t count = json_object_array_length(array);
     if (count > max) {
@@ -253,7 +253,7 @@ static int read_target(struct json_object *object, struct sink *sink, struct ron
         return r < 0 ? r : read_secret(object, sink, err);
     }
     if (member_of(object, "command") == NULL) {
-        return error_set(err, RONDO_ERR_INVALID, "command: expected a list of texts");
+        return error_set(err, RONDO_ERR_INVALID, "command: expected a list of strings");
     }
     return read_list(object, "command", LIMIT_SINK_ARGUMENTS, LIMIT_SINK_ARGUMENT_BYTES,
                      &sink->command, err);

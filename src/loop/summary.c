@@ -61,10 +61,10 @@ static bool read_spec(const struct journal_entry *entry, void *context)
 {
     struct summary_fold *gathering = context;
     const char *spec = entry->is_known ? journal_event_spec(&entry->event) : NULL;
-    gathering->result =
-        spec == NULL
-            ? error_set(gathering->err, RONDO_ERR_CORRUPT, "the journal does not hold the options")
-            : loop_spec_decode(spec, strlen(spec), &gathering->summary->spec, gathering->err);
+    gathering->result = spec == NULL ? error_set(gathering->err, RONDO_ERR_CORRUPT,
+                                                 "the journal does not contain the options")
+                                     : loop_spec_decode(spec, strlen(spec),
+                                                        &gathering->summary->spec, gathering->err);
     return false;
 }
 

@@ -181,7 +181,7 @@ int mcp_answer_inputs(struct json_object *requests, const struct mcp_inbox *inbo
                       struct buf *ret_json, struct rondo_error *err)
 {
     if (!json_object_is_type(requests, json_type_object)) {
-        return error_set(err, RONDO_ERR_INVALID, "the server's inputRequests are no object");
+        return error_set(err, RONDO_ERR_INVALID, "the server's inputRequests are not an object");
     }
     struct json_writer writer = json_writer(ret_json);
     json_begin_object(&writer, NULL);
@@ -194,7 +194,7 @@ int mcp_answer_inputs(struct json_object *requests, const struct mcp_inbox *inbo
             const char *text = json_get_string(request, "method", "something unknown");
             mcp_clean_text(text, strlen(text), method, sizeof(method));
             return error_set(err, RONDO_ERR_UNSUPPORTED,
-                             "the server wants to be given %s, which is not offered", method);
+                             "the server requests %s, which is not supported", method);
         }
     }
     json_end_object(&writer);

@@ -169,7 +169,7 @@ static int check_reply(const struct session_call *call, const struct mcp_exchang
     if (!json_object_object_get_ex(exchange->reply, "result", &result) ||
         !json_object_is_type(result, json_type_object)) {
         return error_set(err, RONDO_ERR_CORRUPT,
-                         "MCP server \"%s\" answered with a result that is no object", name);
+                         "MCP server \"%s\" sent a result that is not an object", name);
     }
     return 0;
 }
@@ -607,7 +607,7 @@ static int answer_round(struct mcp_client *client, struct json_object *result,
     }
     if (requests == NULL && round->state == NULL) {
         return error_set(err, RONDO_ERR_CORRUPT,
-                         "MCP server \"%s\" wants input, but does not say which", client->name);
+                         "MCP server \"%s\" requests input, but does not say which", client->name);
     }
     if (requests == NULL) {
         return 0;
@@ -681,7 +681,7 @@ static int call_tool(struct session_call *call, const struct tool_request *reque
             int64_t before_ns = now_ns(call->client);
             r = i < ROUNDS_MAX
                     ? answer_round(call->client, result, &round, err)
-                    : error_set(err, RONDO_ERR_LIMIT, "MCP server \"%s\" asked for input %d times",
+                    : error_set(err, RONDO_ERR_LIMIT, "MCP server \"%s\" requested input %d times",
                                 call->client->name, ROUNDS_MAX);
             call->deadline_ns += now_ns(call->client) - before_ns; /* A person took it. */
         }

@@ -101,18 +101,19 @@ static bool take_annotation(struct header_annotations *found, struct json_object
                             struct json_object *annotation)
 {
     if (!json_object_is_type(annotation, json_type_string)) {
-        return refuse(found, "", "is no text");
+        return refuse(found, "", "is not a string");
     }
     const char *name = json_object_get_string(annotation);
     if ((size_t)json_object_get_string_len(annotation) != strlen(name) || !ascii_is_token(name)) {
         return refuse(found, name, "cannot be part of a header's name");
     }
     if (!is_primitive(json_member(property, "type"))) {
-        return refuse(found, name, "stands at an argument that is no string, integer or boolean");
+        return refuse(found, name,
+                      "is set for an argument that is not a string, integer or boolean");
     }
     for (size_t i = 0; i < found->count; i++) {
         if (strcasecmp(found->names[i], name) == 0) {
-            return refuse(found, name, "stands at two arguments");
+            return refuse(found, name, "is set for two arguments");
         }
     }
     found->names = memory_resize(found->names, found->count + 1, sizeof(*found->names));
@@ -188,7 +189,7 @@ bool mcp_headers_are_valid(struct json_object *schema, char *ret_reason, size_t 
     struct header_annotations found = {.reason = ret_reason, .size = size};
     bool is_valid = take_properties(&found, schema);
     if (is_valid && count_annotations(schema, false) != found.count) {
-        snprintf(ret_reason, size, "it has an " ANNOTATION " where none may stand");
+        snprintf(ret_reason, size, "it has an " ANNOTATION " where none is allowed");
         is_valid = false;
     }
     free(found.names);

@@ -70,10 +70,10 @@ static const struct config_key {
 };
 
 static const char *const shape_names[] = {
-    [SHAPE_TEXT] = "a text",
+    [SHAPE_TEXT] = "a string",
     [SHAPE_NUMBER] = "a number",
     [SHAPE_BOOLEAN] = "true or false",
-    [SHAPE_TEXTS] = "a list of texts",
+    [SHAPE_TEXTS] = "a list of strings",
     [SHAPE_MAP] = "a mapping from names to texts",
 };
 
@@ -163,7 +163,7 @@ static int unknown_key(const struct servers_reading *reading, const struct yaml_
         suggest_offer(&suggest, keys[i].name);
     }
     auto_buf struct buf text = {0};
-    buf_printf(&text, "`%.60s` is no setting of a server", key->text);
+    buf_printf(&text, "`%.60s` is not a setting of a server", key->text);
     suggest_write(&suggest, "`", "`", &text);
     return fault_at(reading, key, buf_string(&text));
 }

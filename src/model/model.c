@@ -110,10 +110,11 @@ static int set_key(struct model *model, const char *variable, const char *value,
     secret_set(&model->key, "", value);
     for (size_t i = 0; i < model->key.len; i++) {
         if (model->key.bytes[i] != ' ' && !ascii_is_graphic(model->key.bytes[i])) {
-            return error_set(err, RONDO_ERR_INVALID,
-                             "the key in %s holds a byte that cannot be sent (a line break, or a "
-                             "letter that is not ASCII)",
-                             variable);
+            return error_set(
+                err, RONDO_ERR_INVALID,
+                "the key in %s contains a byte that cannot be sent (a line break, or a "
+                "letter that is not ASCII)",
+                variable);
         }
     }
     secret_set(&model->authorization, model->ops->wire->key_prefix, model->key.bytes);

@@ -52,7 +52,7 @@ static int wrong(struct rondo_error *err, const char *what)
 static int read_text(struct json_object *value, char **ret_text, struct rondo_error *err)
 {
     if (!json_object_is_type(value, json_type_string)) {
-        return wrong(err, "a text");
+        return wrong(err, "a string");
     }
     free(*ret_text);
     *ret_text = memory_dup_string(json_object_get_string(value));
@@ -156,7 +156,7 @@ static int read_arguments(struct json_object *value, void *target, struct rondo_
             value, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE));
         return 0;
     }
-    return read_text(value, &call->arguments, err) < 0 ? wrong(err, "an object, or a text") : 0;
+    return read_text(value, &call->arguments, err) < 0 ? wrong(err, "an object, or a string") : 0;
 }
 
 static int read_expected_messages(struct json_object *value, void *target, struct rondo_error *err)
@@ -196,7 +196,7 @@ static int read_calls(struct json_object *value, void *target, struct rondo_erro
                          MODEL_CALLS_MAX);
     }
     if (turn->calls != NULL) {
-        return error_set(err, RONDO_ERR_INVALID, "it stands there twice");
+        return error_set(err, RONDO_ERR_INVALID, "it is given twice");
     }
     turn->calls = memory_new_zero(count + 1, sizeof(*turn->calls));
     for (size_t i = 0; i < count; i++) {

@@ -80,7 +80,7 @@ static int begin_and_wait(struct orchestrator *orchestrator, struct task *task,
     task->starting = &starting;
     int r = executor_begin(orchestrator, task, NULL);
     if (r < 0) {
-        orchestrator_log(orchestrator, "there is no room for another thread");
+        orchestrator_log(orchestrator, "cannot start another thread");
         *ret_answer = ORCHESTRATOR_FULL;
         return 0;
     }

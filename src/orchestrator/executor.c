@@ -63,7 +63,7 @@ int executor_check(struct orchestrator *orchestrator, const struct loop_spec *sp
     if (spec->agent != NULL && agent_recorded_mode(spec) == AGENT_CHAT) {
         return error_set(
             err, RONDO_ERR_UNSUPPORTED,
-            "the run is a conversation with a person; go on with it by `rondo resume`");
+            "the run is a conversation with a person; continue it with `rondo resume`");
     }
     pthread_mutex_lock(&orchestrator->lock);
     bool is_known =
@@ -137,7 +137,7 @@ static int open_agent(struct run_execution *execution, const struct loop_spec *s
         .cancel = &orchestrator->opening,
     };
     if (!begin_opening(orchestrator)) {
-        return error_set(&execution->err, RONDO_ERR_CANCELLED, "this server is about to end");
+        return error_set(&execution->err, RONDO_ERR_CANCELLED, "the server is shutting down");
     }
     int r =
         agent_open(orchestrator->options.runtime, spec, &parts, &execution->agent, &execution->err);
@@ -403,7 +403,8 @@ static void leave_to_holder(struct run_execution *execution)
     owner_describe(&execution->opening.holder, who);
     if (++entry->holds <= MOST_HOLDS) {
         if (entry->holds == 1) {
-            orchestrator_tell(orchestrator, "run %s waits: it is held by %s", entry->run_id, who);
+            orchestrator_tell(orchestrator, "run %s waits: it is executed by %s", entry->run_id,
+                              who);
         }
         try_again(execution, SHORT_PAUSE_NS);
         return;

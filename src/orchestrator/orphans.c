@@ -105,7 +105,7 @@ static int take_over(struct orchestrator *orchestrator, const char *run_id, stru
     }
     int r = assignment_put(orchestrator, run_id, ASSIGNMENT_QUEUED, "takeover", err);
     if (r == 0) {
-        orchestrator_tell(orchestrator, "run %s, whose process is gone, goes on here", run_id);
+        orchestrator_tell(orchestrator, "run %s, whose process died, is resumed here", run_id);
     }
     pthread_mutex_lock(&orchestrator->lock);
     entry->is_orphan = true;
@@ -368,8 +368,8 @@ int orphans_adopt(struct orchestrator *orchestrator, bool is_first, struct rondo
     }
     free(list);
     if (adoption.going + adoption.paused > 0) {
-        orchestrator_tell(orchestrator, "runs of %s are taken on: %zu go on, %zu stay paused",
-                          is_first ? "the server before" : "a server that is gone", adoption.going,
+        orchestrator_tell(orchestrator, "took over the runs of %s: %zu resumed, %zu paused",
+                          is_first ? "the previous server" : "a server that is gone", adoption.going,
                           adoption.paused);
     }
     return r;

@@ -104,7 +104,7 @@ static int check_waiting(struct orchestrator *orchestrator, const struct seen_en
     }
     r = change(orchestrator, seen, state, err);
     if (r == 0 && state == ENTRY_QUEUED) {
-        orchestrator_tell(orchestrator, "run %s was continued: it goes on here", seen->run_id);
+        orchestrator_tell(orchestrator, "run %s was continued and is executed here", seen->run_id);
     }
     return r;
 }

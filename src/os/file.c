@@ -85,7 +85,7 @@ static int replace(const char *path, const void *bytes, size_t len, bool is_sync
     buf_printf(&temporary, "%s.XXXXXX", path);
     auto_close int fd = mkostemp(temporary.data, O_CLOEXEC);
     if (fd < 0) {
-        return error_set_errno(err, RONDO_ERR_IO, errno, "cannot create a file beside %s", path);
+        return error_set_errno(err, RONDO_ERR_IO, errno, "cannot create a file next to %s", path);
     }
     if (file_write_all(fd, bytes, len) != 0 || (is_synced_first && fsync(fd) != 0) ||
         rename(temporary.data, path) != 0) {

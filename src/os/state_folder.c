@@ -200,10 +200,11 @@ static int check_project_file(const char *folder, const char *canonical, bool ma
         return file_replace_durably(path, wanted.data, wanted.len, err);
     }
     if (r == 0 && strcmp(buf_string(&content), buf_string(&wanted)) != 0) {
-        r = error_set(err, RONDO_ERR_DENIED,
-                      "%s does not hold the path of the project %s: the folder around it belongs "
-                      "to another project; remove it if you do not need it",
-                      path, canonical);
+        r = error_set(
+            err, RONDO_ERR_DENIED,
+            "%s does not contain the path of the project %s: the folder around it belongs "
+            "to another project; remove it if you do not need it",
+            path, canonical);
     }
     return r;
 }

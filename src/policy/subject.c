@@ -281,7 +281,7 @@ static bool set_arguments(struct subject *subject, enum vocabulary_context attri
     int r = cedar_context_set_json(context, attribute, input, strlen(input), &err);
     const struct cedar_field *field = &context->record.fields[context->field_of[attribute]];
     if (r == 0 && field->value.kind != CEDAR_RECORD) {
-        r = error_set(&err, RONDO_ERR_INVALID, "the arguments are no object");
+        r = error_set(&err, RONDO_ERR_INVALID, "the arguments are not an object");
     }
     snprintf(subject->problem, sizeof(subject->problem), "%s", err.message);
     return r == 0;

@@ -22,18 +22,18 @@ static const struct {
     [ACTION_CALL_TOOL] = {"call_tool", OWNER_TOOL, NULL, "call a tool with arguments"},
     [ACTION_VERIFY] = {"verify", OWNER_RUN, NULL, "evaluate one exit condition"},
     [ACTION_CHECKPOINT] = {"checkpoint", OWNER_RUN, NULL, "save the agent's state on demand"},
-    [ACTION_FINISH] = {"finish", OWNER_RUN, NULL, "end the run as the agent asks"},
+    [ACTION_FINISH] = {"finish", OWNER_RUN, NULL, "end the run as the agent requests"},
 };
 
 static const struct vocabulary_entity entities[VOCABULARY_OWNER_COUNT] = {
     [OWNER_AGENT] = {"Agent", OWNER_GROUP, true,
-                     "Who asks: the principal of every request. Its id is the run's agent id."},
+                     "The principal of every request. Its id is the run's agent id."},
     [OWNER_GROUP] = {"Group", OWNER_GROUP, true, "Agents that belong together."},
     [OWNER_RUN] = {"Run", OWNER_NONE, false, "One execution of a loop. Its id is the run id."},
     [OWNER_TOOL] = {"Tool", OWNER_TOOL_GROUP, true, "A tool. Its id is its name."},
     [OWNER_TOOL_GROUP] = {"ToolGroup", OWNER_TOOL_GROUP, false, "Tools that belong together."},
     [OWNER_MODEL] = {"Model", OWNER_NONE, false, "A language model. Its id is its name."},
-    [OWNER_ACTION] = {"Action", OWNER_NONE, false, "What an agent asks to do."},
+    [OWNER_ACTION] = {"Action", OWNER_NONE, false, "What an agent requests to do."},
 };
 
 #define CONTEXT(kind_, name_, help_)                               \
@@ -60,20 +60,20 @@ static const struct vocabulary_attribute attributes[] = {
     [CONTEXT_ELAPSED_S] = CONTEXT(CEDAR_LONG, "elapsed_s", "seconds that the run was active"),
     [CONTEXT_TOKENS] = CONTEXT(CEDAR_LONG, "tokens", "tokens used so far"),
     [CONTEXT_COST_USD] = CONTEXT(CEDAR_DECIMAL, "cost_usd", "money spent so far, in US dollars"),
-    [CONTEXT_CONSECUTIVE_FAILURES] = CONTEXT(CEDAR_LONG, "consecutive_failures",
-                                             "iterations that failed since the last good one"),
+    [CONTEXT_CONSECUTIVE_FAILURES] =
+        CONTEXT(CEDAR_LONG, "consecutive_failures", "consecutive failed iterations"),
     [CONTEXT_CONDITIONS_MET] =
         CONTEXT(CEDAR_LONG, "conditions_met", "exit conditions met in the latest verification"),
     [CONTEXT_CONDITIONS_TOTAL] = CONTEXT(CEDAR_LONG, "conditions_total", "all exit conditions"),
-    [CONTEXT_APPROVED] = CONTEXT(CEDAR_BOOL, "approved", "a person has approved this very step"),
+    [CONTEXT_APPROVED] = CONTEXT(CEDAR_BOOL, "approved", "a person has approved this step"),
     [CONTEXT_NOW] = CONTEXT(CEDAR_DATETIME, "now", "time of the request, UTC"),
     [CONTEXT_WEEKDAY] = CONTEXT(CEDAR_LONG, "weekday", "1 = Monday to 7 = Sunday, UTC"),
-    [CONTEXT_SYSTEM] = RECORD(OWNER_SYSTEM, "system", "the time as AgentCore gives it"),
-    [CONTEXT_INPUT] = RECORD(OWNER_INPUT, "input",
-                             "arguments of the tool in canonical form; of `iterate` the "
-                             "iteration; else empty"),
+    [CONTEXT_SYSTEM] = RECORD(OWNER_SYSTEM, "system", "the time, in the form that AgentCore uses"),
+    [CONTEXT_INPUT] = RECORD(
+        OWNER_INPUT, "input",
+        "arguments of the tool in canonical form; for `iterate` the iteration; otherwise empty"),
     [CONTEXT_RAW] =
-        RECORD(OWNER_INPUT, "raw", "the same as the agent wrote them, before they were resolved"),
+        RECORD(OWNER_INPUT, "raw", "the arguments as the agent wrote them, not resolved"),
     [CONTEXT_CONDITION] = {OWNER_CONTEXT, VOCABULARY_ACTION_BIT(ACTION_VERIFY), "condition",
                            CEDAR_STRING, OWNER_NONE, false, "name of the exit condition"},
     ATTRIBUTE(OWNER_SYSTEM, CEDAR_DATETIME, "now", "time of the request, UTC"),
@@ -81,15 +81,14 @@ static const struct vocabulary_attribute attributes[] = {
      "the same as `context.iteration`"},
     ATTRIBUTE(OWNER_AGENT, CEDAR_LONG, "trust", "how far the agent is trusted; 0 unless set"),
     ATTRIBUTE(OWNER_AGENT, CEDAR_STRING, "environment",
-              "where it works, \"production\"; \"\" unless set"),
+              "its environment, such as \"production\"; \"\" unless set"),
     OPTIONAL(OWNER_AGENT, CEDAR_LONG, "max_iterations", "iterations that a run may take"),
     OPTIONAL(OWNER_AGENT, CEDAR_LONG, "max_tokens", "tokens that a run may use"),
     OPTIONAL(OWNER_AGENT, CEDAR_DECIMAL, "max_cost_usd", "US dollars that a run may cost"),
     OPTIONAL(OWNER_AGENT, CEDAR_LONG, "max_elapsed_s", "seconds that a run may be active"),
     {OWNER_RUN, ALL, "agent", CEDAR_ENTITY, OWNER_AGENT, false,
      "the agent that the run belongs to"},
-    ATTRIBUTE(OWNER_RUN, CEDAR_STRING, "kind",
-              "what is iterated: \"command\", \"library\", \"role\""),
+    ATTRIBUTE(OWNER_RUN, CEDAR_STRING, "kind", "kind of body: \"command\", \"library\", \"role\""),
     ATTRIBUTE(OWNER_RUN, CEDAR_STRING, "workspace", "folder of the run"),
     OPTIONAL(OWNER_RUN, CEDAR_LONG, "max_iterations", "limit in the run's own options"),
     OPTIONAL(OWNER_RUN, CEDAR_LONG, "max_tokens", "limit in the run's own options, in tokens"),
@@ -98,8 +97,8 @@ static const struct vocabulary_attribute attributes[] = {
     OPTIONAL(OWNER_RUN, CEDAR_LONG, "max_elapsed_s",
              "limit in the run's own options, in active seconds"),
     ATTRIBUTE(OWNER_TOOL, CEDAR_STRING, "server", "server that offers the tool; \"\" = built in"),
-    ATTRIBUTE(OWNER_TOOL, CEDAR_BOOL, "read_only", "the tool is declared to change nothing"),
-    ATTRIBUTE(OWNER_MODEL, CEDAR_STRING, "provider", "who offers the model"),
+    ATTRIBUTE(OWNER_TOOL, CEDAR_BOOL, "read_only", "whether the tool is declared as read-only"),
+    ATTRIBUTE(OWNER_MODEL, CEDAR_STRING, "provider", "provider of the model"),
 };
 #define ATTRIBUTE_COUNT (sizeof(attributes) / sizeof(attributes[0]))
 

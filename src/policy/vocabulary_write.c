@@ -6,15 +6,16 @@
 #include <string.h>
 
 static const char schema_head[] =
-    "// rondo.cedarschema: the words that policies for Rondo may use, for Cedar's own validator,\n"
+    "// rondo.cedarschema: the vocabulary of policies for Rondo, for Cedar's own validator,\n"
     "// command line and editor plug-ins. Written by `rondo doc schema`; do not edit.\n"
     "//\n"
-    "// The arguments of a tool stand in `context.input` of `call_tool`. They depend on the tool, "
+    "// The arguments of a tool are in `context.input` of `call_tool`. They depend on the tool, "
     "and\n"
     "// a schema cannot say \"any attribute\": to validate policies that look at them, write them\n"
-    "// there in a copy of this file, as optional attributes. Rondo itself takes any name there.\n"
+    "// there in a copy of this file, as optional attributes. Rondo itself accepts any name "
+    "there.\n"
     "\n"
-    "// Policies that also serve behind an AgentCore gateway name this group instead of an "
+    "// Policies that also work in an AgentCore gateway name this group instead of an "
     "action.\n"
     "namespace AgentCore {\n"
     "    action \"" VOCABULARY_GROUP_ID "\";\n"
@@ -161,7 +162,7 @@ static void describe_mask(unsigned actions, struct buf *ret_text)
 static void describe_actions(struct buf *ret_text)
 {
     buf_append_string(ret_text, "### Actions\n\nThe principal is always an `Agent`.\n\n"
-                                "| action | resource | an agent asks to |\n|---|---|---|\n");
+                                "| action | resource | request |\n|---|---|---|\n");
     for (enum vocabulary_action i = 0; i < VOCABULARY_ACTION_COUNT; i++) {
         buf_printf(ret_text, "| `Action::\"%s\"` | `%s` | %s |\n", vocabulary_action_name(i),
                    vocabulary_action_resource(i), vocabulary_action_help(i));
@@ -171,7 +172,7 @@ static void describe_actions(struct buf *ret_text)
             buf_printf(ret_text,
                        "\n`Action::\"%s\"` is in `" VOCABULARY_GROUP_TYPE
                        "::\"%s\"`: a policy with "
-                       "`action in` that group serves here and behind an AgentCore gateway.\n",
+                       "`action in` that group works here and in an AgentCore gateway.\n",
                        vocabulary_action_name(i), vocabulary_action_group(i));
         }
     }
@@ -179,7 +180,7 @@ static void describe_actions(struct buf *ret_text)
 
 static void describe_context(struct buf *ret_text)
 {
-    buf_append_string(ret_text, "\n### Context\n\nAn attribute is always there for its actions.\n\n"
+    buf_append_string(ret_text, "\n### Context\n\nAn attribute always exists for its actions.\n\n"
                                 "| attribute | type | actions | meaning |\n|---|---|---|---|\n");
     const struct vocabulary_attribute *row = NULL;
     for (size_t i = 0; (row = vocabulary_attribute_at(i)) != NULL; i++) {
@@ -208,7 +209,7 @@ static void describe_entity(enum vocabulary_owner owner, struct buf *ret_text)
     if (count_rows(owner, VOCABULARY_ALL_ACTIONS) == 0) {
         return;
     }
-    buf_append_string(ret_text, "\n| attribute | type | there | meaning |\n|---|---|---|---|\n");
+    buf_append_string(ret_text, "\n| attribute | type | present | meaning |\n|---|---|---|---|\n");
     const struct vocabulary_attribute *row = NULL;
     for (size_t i = 0; (row = vocabulary_attribute_at(i)) != NULL; i++) {
         if (row->owner == owner) {
@@ -224,9 +225,8 @@ void vocabulary_describe(struct buf *ret_text)
 {
     describe_actions(ret_text);
     describe_context(ret_text);
-    buf_append_string(ret_text,
-                      "\n### Entity types\n\nAsk for an attribute that is there only "
-                      "\"if set\" behind a guard: `principal has max_iterations && ...`.\n");
+    buf_append_string(ret_text, "\n### Entity types\n\nUse an attribute that is present only \"if "
+                                "set\" after a guard: `principal has max_iterations && ...`.\n");
     for (enum vocabulary_owner i = OWNER_AGENT; i < OWNER_ACTION; i++) {
         describe_entity(i, ret_text);
     }

@@ -264,7 +264,7 @@ static int load_texts(const char *path, const struct watch_files *files, struct 
                                          .len = bufs[i].len};
     }
     if (total > LIMIT_POLICY_BYTES) {
-        return error_set(err, RONDO_ERR_LIMIT, "%s holds more than %ld bytes of policies", path,
+        return error_set(err, RONDO_ERR_LIMIT, "%s contains more than %ld bytes of policies", path,
                          (long)LIMIT_POLICY_BYTES);
     }
     return ruleset_make(path, texts, files->count, finding, context, ret_ruleset, err);
@@ -288,7 +288,7 @@ int watch_files_load(const char *path, const struct watch_files *files, lint_fn 
         return error_set(err, files->problem.code, "%s", files->problem.message);
     }
     if (!has_policies(files)) {
-        return error_set(err, RONDO_ERR_INVALID, "%s holds no file *%s", path, POLICY_SUFFIX);
+        return error_set(err, RONDO_ERR_INVALID, "%s contains no file *%s", path, POLICY_SUFFIX);
     }
     struct buf *bufs = memory_new_zero(files->count + 1, sizeof(*bufs));
     auto_free struct ruleset_text *texts = memory_new_zero(files->count + 1, sizeof(*texts));

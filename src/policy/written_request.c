@@ -165,7 +165,7 @@ static int read_string(struct json_object *value, const char **slot, struct rond
 {
     if (!json_object_is_type(value, json_type_string) ||
         strlen(json_object_get_string(value)) != (size_t)json_object_get_string_len(value)) {
-        return error_set(err, RONDO_ERR_INVALID, "a text is expected");
+        return error_set(err, RONDO_ERR_INVALID, "a string is expected");
     }
     written_request_set_text(slot, json_object_get_string(value));
     return 0;

@@ -21,10 +21,10 @@ void check_agent_name(struct role_reader *reader, const struct yaml_node *node, 
         is_right = is_name_byte(text[i], true);
     }
     if (!is_right) {
-        reader_error(reader, node,
-                     "lower-case letters, digits and dashes, at least two; a dash neither first "
-                     "nor last",
-                     "\"%.60s\" is not a name", text);
+        reader_error(
+            reader, node,
+            "lower-case letters, digits and dashes, at least two; no dash at the beginning or end",
+            "\"%.60s\" is not a name", text);
     } else if (len > LIMIT_AGENT_ID_LEN) {
         reader_error(reader, node, NULL, "a name has at most %d characters", LIMIT_AGENT_ID_LEN);
     }
@@ -102,10 +102,10 @@ void check_permission(struct role_reader *reader, const struct yaml_node *node, 
     const char *equals = memchr(text, '=', node->len);
     if (equals == text) {
         reader_error(reader, node, "write `argument=glob`, or a glob alone",
-                     "there is no argument's name before the `=`");
+                     "there is no argument name before the `=`");
     } else if (equals != NULL && equals + 1 == text + node->len) {
         reader_error(reader, node, "write `argument=glob`, or a glob alone",
-                     "there is no glob behind the `=`");
+                     "there is no glob after the `=`");
     }
 }
 
@@ -133,8 +133,8 @@ void check_docker_argument(struct role_reader *reader, const struct yaml_node *n
         bool has_value = strncmp(text, refused[i], len) == 0 && text[len] == '=' &&
                          strchr(refused[i], '=') == NULL;
         if (strcmp(text, refused[i]) == 0 || has_value) {
-            reader_error(reader, node, "leave it out",
-                         "`%.60s` would lift the isolation of the container", text);
+            reader_error(reader, node, "remove it",
+                         "`%.60s` would weaken the isolation of the container", text);
         }
     }
 }

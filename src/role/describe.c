@@ -30,15 +30,15 @@ static void append_range(const struct role_range *range, struct buf *out)
 static void append_type(const struct role_field *field, struct buf *out)
 {
     static const char *const names[] = {
-        [FIELD_TEXT] = "text",
-        [FIELD_INTEGER] = "whole number",
+        [FIELD_TEXT] = "string",
+        [FIELD_INTEGER] = "integer",
         [FIELD_NUMBER] = "number",
         [FIELD_BOOLEAN] = "boolean",
         [FIELD_CHOICE] = "",
-        [FIELD_TEXT_LIST] = "list of texts",
+        [FIELD_TEXT_LIST] = "list of strings",
         [FIELD_INTEGER_LIST] = "list of numbers",
-        [FIELD_TEXT_MAP] = "map of texts",
-        [FIELD_ANY] = "anything",
+        [FIELD_TEXT_MAP] = "map of strings",
+        [FIELD_ANY] = "any",
         [FIELD_ANY_MAP] = "map",
         [FIELD_OBJECT] = "object",
         [FIELD_OBJECT_LIST] = "list of objects",
@@ -120,7 +120,7 @@ static void append_section(const char *path, unsigned level, const struct role_s
         append_fields(shape->fields, out);
         append_inner(path, level, shape->fields, out);
     } else {
-        buf_append_string(out, "It has no settings of its own.\n\n");
+        buf_append_string(out, "It has no settings.\n\n");
     }
 }
 
@@ -160,8 +160,8 @@ void role_describe(struct buf *ret_text)
     append_fields(role_shape_file.fields, ret_text);
     append_inner("", 1, role_shape_file.fields, ret_text);
     append_variants("Tools",
-                    "Items of `spec.tools`. Each names its `type`; an unknown one is taken for a "
-                    "plug-in's and warned of.",
+                    "Items of `spec.tools`. Each names its `type`; an unknown one gives a warning "
+                    "and is assumed to be a plug-in.",
                     &role_tools, ret_text);
     append_variants("Triggers", "Items of `spec.triggers`. Each names its `type`.", &role_triggers,
                     ret_text);
@@ -169,7 +169,7 @@ void role_describe(struct buf *ret_text)
                     ret_text);
     buf_append_string(ret_text,
                       "## Skill files\n\nA Markdown file with this front matter between two lines "
-                      "`---`; its text is put behind the system prompt.\n\n");
+                      "`---`; its text is appended to the system prompt.\n\n");
     append_fields(role_shape_skill.fields, ret_text);
     append_inner("", 2, role_shape_skill.fields, ret_text);
 }

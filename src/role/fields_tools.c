@@ -7,12 +7,12 @@
 #define TIMEOUT(seconds)                                                           \
     {                                                                              \
         .name = "timeout_seconds", .kind = FIELD_INTEGER, .by_default = (seconds), \
-        .help = "Longest time of one call",                                        \
+        .help = "Maximum time of one call",                                        \
     }
 #define MAX_OUTPUT                                                                 \
     {                                                                              \
         .name = "max_output_bytes", .kind = FIELD_INTEGER, .by_default = "102400", \
-        .help = "Bytes of output; more is cut",                                    \
+        .help = "Maximum bytes of output; more is cut",                            \
     }
 #define MAYBE(field, text)                                                              \
     {                                                                                   \
@@ -26,15 +26,15 @@ static const struct role_field permission_fields[] = {
      .kind = FIELD_CHOICE,
      .choices = permission_defaults,
      .by_default = "\"allow\"",
-     .help = "What holds where no pattern matches"},
+     .help = "Decision if no pattern matches"},
     {.name = "allow",
      .kind = FIELD_TEXT_LIST,
      .check = check_permission,
-     .help = "Patterns that allow a call: `argument=glob`, or a glob for every text argument"},
+     .help = "Patterns that allow a call: `argument=glob`, or a glob for every string argument"},
     {.name = "deny",
      .kind = FIELD_TEXT_LIST,
      .check = check_permission,
-     .help = "Patterns that deny a call; they come first"},
+     .help = "Patterns that deny a call; evaluated first"},
     {0},
 };
 
@@ -59,8 +59,8 @@ static const struct role_field common_fields[] = {
     {.name = "approval",
      .kind = FIELD_ANY,
      .flags = FIELD_OWN | FIELD_NULLABLE | FIELD_PROTECTS,
-     .help = "`required` asks a person before each call, `never` does not; anything else is taken "
-             "for `required`"},
+     .help = "`required` asks a person before each call, `never` does not; any other value means "
+             "`required`"},
     {0},
 };
 
@@ -111,7 +111,7 @@ static const struct role_field parameter_fields[] = {
      .choices = parameter_types,
      .help = "What it takes"},
     {.name = "required", .kind = FIELD_BOOLEAN, .help = "Must be given"},
-    {.name = "default", .kind = FIELD_ANY, .help = "What it is when it is not given"},
+    {.name = "default", .kind = FIELD_ANY, .help = "Default value"},
     {.name = "description", .help = "For the model"},
     {0},
 };
@@ -130,7 +130,9 @@ static const struct role_field endpoint_fields[] = {
      .choices = api_methods,
      .by_default = "\"GET\"",
      .help = "Method of the request"},
-    {.name = "path", .flags = FIELD_REQUIRED, .help = "Behind `base_url`; {parameter} is replaced"},
+    {.name = "path",
+     .flags = FIELD_REQUIRED,
+     .help = "Path appended to `base_url`; {parameter} is replaced"},
     {.name = "description", .help = "For the model"},
     {.name = "parameters",
      .kind = FIELD_OBJECT_LIST,
@@ -167,10 +169,10 @@ static const struct role_field script_parameter_fields[] = {
     {.name = "name",
      .flags = FIELD_REQUIRED,
      .check = check_identifier,
-     .help = "Name: letters, digits and _; the script finds it in upper case"},
+     .help = "Name: letters, digits and _; the script's variable is in upper case"},
     {.name = "description", .help = "For the model"},
     {.name = "required", .kind = FIELD_BOOLEAN, .help = "Must be given"},
-    {.name = "default", .help = "What it is when it is not given"},
+    {.name = "default", .help = "Default value"},
     {0},
 };
 
@@ -195,11 +197,11 @@ static const struct role_field one_script_fields[] = {
      .kind = FIELD_INTEGER,
      .flags = FIELD_NULLABLE,
      .by_default = "null",
-     .help = "Longest time; not given: the one above"},
+     .help = "Maximum time; by default the one above"},
     {.name = "allowed_commands",
      .flags = FIELD_PROTECTS,
      .kind = FIELD_TEXT_LIST,
-     .help = "Lines may begin with these words only; empty: with any"},
+     .help = "Lines may begin only with these words; empty: any"},
     {0},
 };
 
@@ -217,23 +219,23 @@ static const struct role_foreign think_foreign[] = {
     }
 #define NO_CHECK   NULL
 #define NO_FOREIGN NULL
-#define WEB_SETTINGS                                                                    \
-    {.name = "allowed_domains",                                                         \
-     .flags = FIELD_PROTECTS,                                                           \
-     .kind = FIELD_TEXT_LIST,                                                           \
-     .help = "Only these hosts; empty: all"},                                           \
-        {.name = "blocked_domains",                                                     \
-         .flags = FIELD_PROTECTS,                                                       \
-         .kind = FIELD_TEXT_LIST,                                                       \
-         .help = "Not these hosts"},                                                    \
-        {.name = "max_content_bytes",                                                   \
-         .kind = FIELD_INTEGER,                                                         \
-         .by_default = "512000",                                                        \
-         .help = "Bytes of a page; more is cut"},                                       \
-        TIMEOUT("15"),                                                                  \
-    {                                                                                   \
-        .name = "user_agent", .by_default = "\"initrunner/1.13.0\"",                    \
-        .by_default_1_0 = "\"initrunner/1.0.0\"", .help = "How the client calls itself" \
+#define WEB_SETTINGS                                                   \
+    {.name = "allowed_domains",                                        \
+     .flags = FIELD_PROTECTS,                                          \
+     .kind = FIELD_TEXT_LIST,                                          \
+     .help = "Only these hosts; empty: all"},                          \
+        {.name = "blocked_domains",                                    \
+         .flags = FIELD_PROTECTS,                                      \
+         .kind = FIELD_TEXT_LIST,                                      \
+         .help = "Not these hosts"},                                   \
+        {.name = "max_content_bytes",                                  \
+         .kind = FIELD_INTEGER,                                        \
+         .by_default = "512000",                                       \
+         .help = "Maximum bytes of a page; more is cut"},              \
+        TIMEOUT("15"),                                                 \
+    {                                                                  \
+        .name = "user_agent", .by_default = "\"initrunner/1.13.0\"",   \
+        .by_default_1_0 = "\"initrunner/1.0.0\"", .help = "User agent" \
     }
 
 #define TOOL(id, runs, text, check, foreign, ...) \

@@ -16,7 +16,7 @@ static const struct role_field cron_fields[] = {
      .flags = FIELD_REQUIRED,
      .check = check_cron,
      .help = "Five fields: minute, hour, day, month, weekday"},
-    {.name = "prompt", .flags = FIELD_REQUIRED, .help = "What the agent is asked"},
+    {.name = "prompt", .flags = FIELD_REQUIRED, .help = "Prompt for the agent"},
     {.name = "timezone",
      .by_default = "\"UTC\"",
      .check = check_zone,
@@ -32,12 +32,12 @@ static const struct role_field watch_fields[] = {
     {.name = "extensions", .kind = FIELD_TEXT_LIST, .help = "Only files with these; empty: all"},
     {.name = "prompt_template",
      .by_default = "\"File changed: {path}\"",
-     .help = "What the agent is asked"},
+     .help = "Prompt for the agent"},
     {.name = "debounce_seconds",
      .kind = FIELD_NUMBER,
      .by_default = "1.0",
-     .help = "Changes that follow each other this quickly count once"},
-    {.name = "process_existing", .kind = FIELD_BOOLEAN, .help = "Also what is there at the start"},
+     .help = "Changes within this time count once"},
+    {.name = "process_existing", .kind = FIELD_BOOLEAN, .help = "Also process existing files"},
     {0},
 };
 
@@ -48,11 +48,11 @@ static const struct role_field webhook_fields[] = {
     {.name = "secret",
      .flags = FIELD_NULLABLE,
      .by_default = "null",
-     .help = "Key of the signature; not given: made up, so that nobody can call"},
+     .help = "Key of the signature; by default a random one, so that no one can call it"},
     {.name = "rate_limit_rpm",
      .kind = FIELD_INTEGER,
      .by_default = "60",
-     .help = "Requests a minute"},
+     .help = "Requests per minute"},
     {0},
 };
 
@@ -64,7 +64,7 @@ static const struct role_field telegram_fields[] = {
     {.name = "allowed_user_ids",
      .kind = FIELD_INTEGER_LIST,
      .help = "Only these, by number; empty: all"},
-    {.name = "prompt_template", .by_default = "\"{message}\"", .help = "What the agent is asked"},
+    {.name = "prompt_template", .by_default = "\"{message}\"", .help = "Prompt for the agent"},
     {0},
 };
 
@@ -75,7 +75,7 @@ static const struct role_field discord_fields[] = {
     {.name = "channel_ids", .kind = FIELD_TEXT_LIST, .help = "Only these channels; empty: all"},
     {.name = "allowed_roles", .kind = FIELD_TEXT_LIST, .help = "Only these roles; empty: all"},
     {.name = "allowed_user_ids", .kind = FIELD_TEXT_LIST, .help = "Only these users; empty: all"},
-    {.name = "prompt_template", .by_default = "\"{message}\"", .help = "What the agent is asked"},
+    {.name = "prompt_template", .by_default = "\"{message}\"", .help = "Prompt for the agent"},
     {0},
 };
 
@@ -127,11 +127,11 @@ static const struct role_field webhook_sink_fields[] = {
     {.name = "timeout_seconds",
      .kind = FIELD_INTEGER,
      .by_default = "30",
-     .help = "Longest time of a request"},
+     .help = "Maximum time of a request"},
     {.name = "retry_count",
      .kind = FIELD_INTEGER,
      .by_default = "0",
-     .help = "Tries after a failure"},
+     .help = "Retries after a failure"},
     {0},
 };
 
@@ -143,7 +143,7 @@ static const struct role_field file_sink_fields[] = {
      .kind = FIELD_CHOICE,
      .choices = file_formats,
      .by_default = "\"json\"",
-     .help = "One JSON object a line, or text"},
+     .help = "One JSON object per line, or text"},
     {0},
 };
 

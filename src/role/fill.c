@@ -130,7 +130,7 @@ static int fill_conditions(struct role *role, struct json_object *list, struct r
     for (size_t i = 0; i < count; i++) {
         struct json_object *item = json_object_array_get_idx(list, i);
         if (!json_object_is_type(item, json_type_object)) {
-            return error_set(err, RONDO_ERR_INVALID, "exit condition %zu is no object", i + 1);
+            return error_set(err, RONDO_ERR_INVALID, "exit condition %zu is not an object", i + 1);
         }
         fill_condition(&role->conditions[role->condition_count++], item);
         if (role->conditions[i].name == NULL) {

@@ -45,9 +45,9 @@ static void wrong_type(struct role_reader *reader, const struct yaml_node *node,
     auto_buf struct buf hint = {0};
     yaml_describe(node, &given);
     bool is_scalar = node->kind != YAML_LIST && node->kind != YAML_MAP && node->kind != YAML_NULL;
-    if (is_scalar && strcmp(expected, "a text") == 0) {
+    if (is_scalar && strcmp(expected, "a string") == 0) {
         buf_printf(&hint, "put it in quotes: \"%.60s\"", node->text);
-    } else if (strcmp(expected, "a list of texts") == 0 && is_scalar) {
+    } else if (strcmp(expected, "a list of strings") == 0 && is_scalar) {
         buf_printf(&hint, "write it as a list: [\"%.60s\"]", node->text);
     }
     reader_error(reader, node, hint.len > 0 ? buf_string(&hint) : NULL,
@@ -63,7 +63,7 @@ static struct json_object *read_text(struct role_reader *reader, const struct ro
                                      const struct yaml_node *node)
 {
     if (node->kind != YAML_TEXT) {
-        wrong_type(reader, node, "a text");
+        wrong_type(reader, node, "a string");
         return NULL;
     }
     if (field->check != NULL) {
@@ -127,7 +127,7 @@ static struct json_object *read_scalar(struct role_reader *reader, const struct 
     if (value == NULL) {
         wrong_type(reader, node,
                    field->kind == FIELD_BOOLEAN   ? "true or false"
-                   : field->kind == FIELD_INTEGER ? "a whole number"
+                   : field->kind == FIELD_INTEGER ? "an integer"
                                                   : "a number");
         return NULL;
     }
@@ -166,7 +166,7 @@ static struct json_object *read_item(struct role_reader *reader, const struct ro
     case FIELD_INTEGER_LIST: {
         struct json_object *number = coerce_integer(node);
         if (number == NULL) {
-            wrong_type(reader, node, "a whole number");
+            wrong_type(reader, node, "an integer");
         }
         return number;
     }
@@ -196,7 +196,7 @@ static struct json_object *read_list(struct role_reader *reader, const struct ro
 {
     if (node->kind != YAML_LIST) {
         wrong_type(reader, node,
-                   field->kind == FIELD_TEXT_LIST      ? "a list of texts"
+                   field->kind == FIELD_TEXT_LIST      ? "a list of strings"
                    : field->kind == FIELD_INTEGER_LIST ? "a list of numbers"
                                                        : "a list");
         return NULL;
@@ -228,7 +228,7 @@ static struct json_object *read_map(struct role_reader *reader, const struct rol
         const struct yaml_node *value = node->pairs[i].value;
         size_t mark = reader_enter(reader, key->text, key->len);
         if (key->kind != YAML_TEXT) {
-            wrong_type(reader, key, "a text");
+            wrong_type(reader, key, "a string");
         } else if (field->kind == FIELD_ANY_MAP) {
             json_object_object_add(map, key->text, yaml_to_json(value));
         } else {
@@ -316,7 +316,8 @@ static void read_slot(struct role_reader *reader, const struct slot *slot,
         struct json_object *value = read_value(reader, field, slot->node);
         json_object_object_add(normal, normal_name(field), value);
         if (role_field_is_unhonoured(field, value)) {
-            reader_unprotected(reader, slot->node, NULL, "a protection that Rondo does not give");
+            reader_unprotected(reader, slot->node, NULL,
+                               "a protection that Rondo does not provide");
         }
     }
     reader_leave(reader, mark);
@@ -391,14 +392,14 @@ static void warn_of_key(struct role_reader *reader, const struct role_shape *sha
         auto_buf struct buf given = {0};
         yaml_describe(key, &given);
         reader_warning(reader, key, "put the key in quotes, if it is one",
-                       "this key is no text but %s; it has no effect", buf_string(&given));
+                       "this key is not a string but %s; it has no effect", buf_string(&given));
         return;
     }
     const struct role_foreign *foreign = find_foreign(shape, key->text);
     if (foreign != NULL && foreign->protects) {
-        reader_unprotected(reader, key, NULL,
-                           "a protection of later versions of InitRunner, which Rondo does not "
-                           "give");
+        reader_unprotected(
+            reader, key, NULL,
+            "a protection of later versions of InitRunner, which Rondo does not provide");
         return;
     }
     if (foreign != NULL) {
@@ -500,8 +501,8 @@ static struct json_object *read_other(struct role_reader *reader,
     auto_buf struct buf hint = {0};
     suggest_write(&suggest, "", "", &hint);
     reader_warning(reader, type, hint.len > 2 ? buf_string(&hint) + 2 : NULL,
-                   "there is no %s of the type \"%.60s\"; it is taken for a plug-in's",
-                   variants->what, type->text);
+                   "unknown %s type \"%.60s\"; assumed to be a plug-in", variants->what,
+                   type->text);
     struct json_object *normal = json_object_new_object();
     json_object_object_add(normal, "type", text_of(type));
     if (!is_1_0(reader)) {
@@ -511,7 +512,7 @@ static struct json_object *read_other(struct role_reader *reader,
     for (size_t i = 0; i < node->count; i++) {
         const struct yaml_node *key = node->pairs[i].key;
         if (key->kind != YAML_TEXT) {
-            wrong_type(reader, key, "a text");
+            wrong_type(reader, key, "a string");
         } else if (strcmp(key->text, "type") != 0) {
             json_object_object_add(config, key->text, yaml_to_json(node->pairs[i].value));
         }
@@ -545,7 +546,7 @@ static void wrong_variant(struct role_reader *reader, const struct role_variants
     } else {
         auto_buf struct buf given = {0};
         yaml_describe(type, &given);
-        reader_error(reader, type, buf_string(&hint), "%s is no type of %s", buf_string(&given),
+        reader_error(reader, type, buf_string(&hint), "%s is not a type of %s", buf_string(&given),
                      variants->what);
     }
     reader_leave(reader, mark);

@@ -17,12 +17,12 @@ static void check_scalar(struct role_reader *reader, const struct yaml_node *nod
 {
     if (node->problem != NULL) {
         auto_buf struct buf hint = {0};
-        buf_printf(&hint, "put it in quotes, if it is a text: \"%.60s\"", node->text);
+        buf_printf(&hint, "put it in quotes, if it is a string: \"%.60s\"", node->text);
         reader_error(reader, node, buf_string(&hint), "%s: %.60s", node->problem, node->text);
     } else if (node->is_merge) {
-        reader_error(reader, node, "write \"<<\"", "`<<` is a key of YAML 1.1, no value");
+        reader_error(reader, node, "write \"<<\"", "`<<` is a key in YAML 1.1, not a value");
     } else if (memchr(node->text, '\0', node->len) != NULL) {
-        reader_error(reader, node, NULL, "this text holds a NUL character");
+        reader_error(reader, node, NULL, "this string contains a NUL character");
     }
 }
 
@@ -31,8 +31,8 @@ static void check_pair(struct role_reader *reader, const struct yaml_pair *pair)
     size_t mark = reader_enter(reader, pair->key->text, pair->key->len);
     check_scalar(reader, pair->key);
     if (pair->repeated != NULL) {
-        reader_warning(reader, pair->key, "take one of them away",
-                       "this key is on line %zu already; the last one counts",
+        reader_warning(reader, pair->key, "remove one of them",
+                       "this key is already on line %zu; the last one is used",
                        pair->repeated->line);
     }
     reader_check_tree(reader, pair->value);

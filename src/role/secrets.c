@@ -160,7 +160,7 @@ int role_check_secrets(const struct role *role, struct rondo_error *err)
         if (json_object_object_get_ex(spec, sections[i], &section) &&
             find(section, NULL, false, &path)) {
             return error_set(err, RONDO_ERR_INVALID,
-                             "%.200s holds a secret, which the run would keep; put it into a "
+                             "%.200s contains a secret, which the run would keep; put it into a "
                              "variable, and write ${NAME} there",
                              buf_string(&path));
         }

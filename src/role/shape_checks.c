@@ -86,7 +86,8 @@ void check_autonomy(struct role_reader *reader, const struct yaml_node *node,
 {
     size_t count = length_of(normal, "exit_conditions");
     if (count > LIMIT_CONDITIONS) {
-        error_at(reader, node, "exit_conditions", NULL, "a run takes at most 32 exit conditions");
+        error_at(reader, node, "exit_conditions", NULL,
+                 "a run can have at most 32 exit conditions");
         return;
     }
     for (size_t i = 0; i < count; i++) {
@@ -94,7 +95,7 @@ void check_autonomy(struct role_reader *reader, const struct yaml_node *node,
             size_t mark = reader_enter(reader, "exit_conditions", strlen("exit_conditions"));
             reader_enter_index(reader, i);
             reader_error(reader, place_of(node, "exit_conditions")->items[i], NULL,
-                         "there is an exit condition before this one with the same name");
+                         "an earlier exit condition has the same name");
             reader_leave(reader, mark);
         }
     }
@@ -159,7 +160,7 @@ static void check_property(struct role_reader *reader, const struct yaml_node *p
     size_t mark = reader_enter(reader, name, strlen(name));
     if (!json_object_is_type(schema, json_type_object) || !is_known_type(schema)) {
         reader_warning(reader, own, "string, number, integer, boolean, object or array",
-                       "a property of a type that answers cannot be held against");
+                       "a property with a type that answers cannot be checked against");
     } else {
         check_properties(reader, own, schema);
     }
@@ -174,7 +175,7 @@ static void check_schema(struct role_reader *reader, const struct yaml_node *nod
     size_t mark = reader_enter(reader, "schema", strlen("schema"));
     if (strcmp(text_of(schema, "type"), "object") != 0) {
         reader_warning(reader, place, "type: object",
-                       "the schema of an answer is one of an object");
+                       "the schema of an answer must describe an object");
     }
     check_properties(reader, place, schema);
     reader_leave(reader, mark);
@@ -192,7 +193,7 @@ void check_output(struct role_reader *reader, const struct yaml_node *node,
         error_at(reader, node, "schema", "add `schema` or `schema_file`",
                  "json_schema needs a schema");
     } else if (has_schema && has_file) {
-        error_at(reader, node, "schema_file", "take one of them away",
+        error_at(reader, node, "schema_file", "remove one of them",
                  "`schema` and `schema_file` exclude each other");
     } else if (has_schema) {
         check_schema(reader, node, json_member(normal, "schema_"));
@@ -204,7 +205,7 @@ void check_chunking(struct role_reader *reader, const struct yaml_node *node,
 {
     if (json_get_int(normal, "chunk_overlap", 0) >= json_get_int(normal, "chunk_size", 1)) {
         error_at(reader, node, "chunk_overlap", "make it less than `chunk_size`",
-                 "neighbours cannot share a whole chunk");
+                 "neighbouring chunks cannot overlap completely");
     }
 }
 
@@ -243,7 +244,7 @@ void check_docker(struct role_reader *reader, const struct yaml_node *node,
             reader_enter_index(reader, i);
             reader_error(reader, place_of(node, "bind_mounts")->items[i], "use another target",
                          is_work ? "`/work` is the working folder of the container"
-                                 : "there is a mount before this one with the same target");
+                                 : "an earlier mount has the same target");
             reader_leave(reader, mark);
         }
     }
@@ -255,7 +256,7 @@ void check_webhook(struct role_reader *reader, const struct yaml_node *node,
     if (json_member(normal, "secret") == NULL) {
         json_object_object_add(normal, "secret", json_object_new_string("<generated>"));
         reader_warning(reader, node, "give a `secret`",
-                       "without a secret one is made up, so that nobody can call this webhook");
+                       "without a secret, a random one is used, so no one can call this webhook");
     }
 }
 
@@ -271,7 +272,7 @@ void check_mcp(struct role_reader *reader, const struct yaml_node *node, struct 
                  "this transport needs a url");
     }
     if (length_of(normal, "tool_filter") > 0 && length_of(normal, "tool_exclude") > 0) {
-        error_at(reader, node, "tool_exclude", "take one of them away",
+        error_at(reader, node, "tool_exclude", "remove one of them",
                  "`tool_filter` and `tool_exclude` exclude each other");
     }
 }

@@ -190,7 +190,7 @@ static void read_front_matter(struct merge *merge, struct skill *skill, const ch
         findings_add(&findings, ROLE_ERROR, problem.line, problem.column, "", problem.message,
                      NULL);
     } else if (root == NULL || root->kind != YAML_MAP) {
-        findings_add(&findings, ROLE_ERROR, 2, 1, "", "the front matter is no map", NULL);
+        findings_add(&findings, ROLE_ERROR, 2, 1, "", "the front matter is not a map", NULL);
     } else {
         reader_check_tree(&reader, root);
         skill->normal = reader_read_object(&reader, &role_shape_skill, root);
@@ -265,7 +265,7 @@ static void merge_tools(struct merge *merge, const struct skill *skill)
         struct json_object *tool = json_object_get(json_object_array_get_idx(tools, i));
         if (place < json_object_array_length(merge->tools)) {
             report(merge, ROLE_WARNING, skill, NULL,
-                   "its tool %.60s takes the place of the one that a skill before it brings", type);
+                   "its tool %.60s replaces the one of an earlier skill", type);
         }
         json_object_array_put_idx(merge->tools, place, tool);
     }
@@ -300,8 +300,8 @@ static void append_body(struct merge *merge, const struct skill *skill)
         return;
     }
     if (merge->prompt.len == 0) {
-        buf_append_string(&merge->prompt, "## Skills\n\nEach skill says how to use what it brings. "
-                                          "Keep to it when a task calls for the skill.");
+        buf_append_string(&merge->prompt, "## Skills\n\nEach skill explains how to use what it "
+                                          "provides. Follow it when a task calls for the skill.");
     }
     buf_printf(&merge->prompt, "\n\n### Skill: %s\n",
                json_get_string(skill->normal, "name", skill->name));
@@ -329,8 +329,8 @@ static void add_skill(struct merge *merge, size_t index, const char *name)
     skill.path = find_skill(merge, name);
     if (skill.path == NULL) {
         report(merge, ROLE_ERROR, &skill,
-               "a path beside the role file (../skills/NAME), or --skill-dir for a name",
-               "there is no skill `%.200s`", name);
+               "a path relative to the role file (../skills/NAME), or --skill-dir for a name",
+               "skill `%.200s` not found", name);
     } else if (!is_seen(merge, skill.path) && read_skill(merge, &skill)) {
         check_requirements(merge, &skill);
         merge_tools(merge, &skill);
@@ -373,7 +373,8 @@ int role_resolve_skills(struct role *role, const char *extra_folder, struct role
     size_t count =
         json_object_is_type(names, json_type_array) ? json_object_array_length(names) : 0;
     if (count > LIMIT_ROLE_SKILLS) {
-        return error_set(err, RONDO_ERR_LIMIT, "a role names at most %d skills", LIMIT_ROLE_SKILLS);
+        return error_set(err, RONDO_ERR_LIMIT, "a role can name at most %d skills",
+                         LIMIT_ROLE_SKILLS);
     }
     struct merge merge = {
         .role = role,

@@ -50,7 +50,7 @@ static void find_sections(struct json_object *spec, struct role_findings *findin
         warn(findings, "spec.tool_search", "run does not hide tools: the model sees them all");
     }
     if (strcmp(json_get_string(json_member(spec, "output"), "type", "text"), "json_schema") == 0) {
-        warn(findings, "spec.output", "run does not hold answers against a schema yet");
+        warn(findings, "spec.output", "run does not check answers against a schema yet");
     }
 }
 
@@ -118,7 +118,7 @@ static void walk(const struct role_shape *shape, struct json_object *object, con
             walk(field->shape, value, buf_string(&inner), findings);
         } else if (value != NULL && role_field_is_unhonoured(field, value)) {
             findings_add(findings, ROLE_UNPROTECTED, 0, 0, buf_string(&inner),
-                         "a protection that Rondo does not give", NULL);
+                         "a protection that Rondo does not provide", NULL);
         }
     }
 }

@@ -102,8 +102,7 @@ static int add_anchor(struct yaml_reader *reader, const yaml_mark_t *mark, const
     }
     for (size_t i = 0; i < reader->anchor_count; i++) {
         if (strcmp(reader->anchors[i].name, name) == 0) {
-            return fail_about(reader, mark, "there is an anchor before this one with the name ",
-                              name);
+            return fail_about(reader, mark, "an earlier anchor has the name ", name);
         }
     }
     reader->anchors =
@@ -128,7 +127,7 @@ static int read_alias(struct yaml_reader *reader, const yaml_event_t *event,
         return fail_about(reader, mark, "there is no anchor with the name ", name);
     }
     if (node == NULL) {
-        return fail_about(reader, mark, "an alias within what it stands for: ", name);
+        return fail_about(reader, mark, "an alias within its own anchor: ", name);
     }
     if (++reader->alias_count > LIMIT_YAML_ALIASES) {
         return fail(reader, mark, RONDO_ERR_LIMIT, "too many aliases");
@@ -416,7 +415,7 @@ static int read_stream(struct yaml_reader *reader, struct yaml_node **ret_root)
         yaml_event_type_t type = event.type;
         if (type == YAML_DOCUMENT_START_EVENT && ++documents > 1) {
             r = fail(reader, &event.start_mark, RONDO_ERR_INVALID,
-                     "a second document begins here; a file holds one");
+                     "a second document begins here; a file has only one");
         } else if (type == YAML_SCALAR_EVENT || type == YAML_SEQUENCE_START_EVENT ||
                    type == YAML_MAPPING_START_EVENT || type == YAML_ALIAS_EVENT) {
             r = read_node(reader, &event, &root);

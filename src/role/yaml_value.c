@@ -18,7 +18,7 @@ const char *yaml_kind_name(enum yaml_kind kind)
     static const char *const names[] = {
         [YAML_NULL] = "nothing",     [YAML_BOOLEAN] = "true or false",
         [YAML_INTEGER] = "a number", [YAML_NUMBER] = "a number",
-        [YAML_TEXT] = "a text",      [YAML_TIME] = "a date",
+        [YAML_TEXT] = "a string",    [YAML_TIME] = "a date",
         [YAML_LIST] = "a list",      [YAML_MAP] = "a map",
     };
     return names[kind];

@@ -167,7 +167,7 @@ bool call_member_text(struct call *call, const char *name, bool is_needed, const
         return false;
     }
     if (strlen(json_object_get_string(value)) != (size_t)json_object_get_string_len(value)) {
-        report_member(call, PROBLEM_INVALID, "", name, "must not hold a NUL character");
+        report_member(call, PROBLEM_INVALID, "", name, "must not contain a NUL character");
         return false;
     }
     *ret_text = json_object_get_string(value);

@@ -218,7 +218,7 @@ int store_origin_refuse(const char *path, struct rondo_error *err)
 {
     return error_set(err, RONDO_ERR_DENIED,
                      "the store %s was not made here by you, so it is only read (`rondo runs`, "
-                     "`rondo show`): whoever made it decides which commands a run executes. If "
+                     "`rondo show`): its creator decides which commands a run executes. If "
                      "you trust its content: rondo trust '%s'",
                      path, path);
 }

@@ -74,7 +74,7 @@ int rules_check_new_run(const struct store_run *run, const struct store_event *f
         r = check_text("the agent id", run->agent_id, LIMIT_AGENT_ID_LEN, err);
     }
     if (r == 0 && !id_is_valid(run->id)) {
-        r = error_set(err, RONDO_ERR_INVALID, "%s is no id of a run", run->id);
+        r = error_set(err, RONDO_ERR_INVALID, "%s is not the id of a run", run->id);
     }
     return r < 0 ? r : check_events(first, first_count, err);
 }

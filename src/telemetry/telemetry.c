@@ -187,7 +187,7 @@ static void skip_ahead(struct telemetry *telemetry)
     measure_lag(telemetry, skipped);
     char text[32];
     snprintf(text, sizeof(text), "%" PRIu64, skipped);
-    log_message(telemetry, "telemetry is too far behind: %s events were skipped", text);
+    log_message(telemetry, "telemetry cannot keep up: %s events were skipped", text);
     save_cursor(telemetry);
 }
 
@@ -631,7 +631,7 @@ static void prepare(struct telemetry *telemetry, const char *const *envp)
     telemetry->metrics_ns = clock_monotonic(machine_clock());
     telemetry->quiet_ns = telemetry->saved_ns = telemetry->metrics_ns;
     if (!telemetry->environment.traces.is_json || !telemetry->environment.metrics.is_json) {
-        log_message(telemetry, "telemetry is sent as %s, the one encoding that Rondo has",
+        log_message(telemetry, "telemetry is sent as %s, the only encoding that Rondo supports",
                     "http/json");
     }
 }

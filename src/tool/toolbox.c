@@ -475,7 +475,7 @@ static bool parse_arguments(const char *name, const char *arguments,
     }
     auto_json struct json_object *value = NULL;
     if (json_parse(arguments, len, &value, &err) < 0) {
-        tool_fail(ret_result, "Error: the arguments of `%s` are no JSON object: %s", name,
+        tool_fail(ret_result, "Error: the arguments of `%s` are not a JSON object: %s", name,
                   err.message);
         return false;
     }
@@ -487,7 +487,8 @@ static bool parse_arguments(const char *name, const char *arguments,
         return false;
     }
     if (holds_nul(value)) {
-        tool_fail(ret_result, "Error: an argument of `%s` holds a NUL character (\\u0000)", name);
+        tool_fail(ret_result, "Error: an argument of `%s` contains a NUL character (\\u0000)",
+                  name);
         return false;
     }
     *ret_arguments = steal_pointer(&value);

@@ -38,7 +38,7 @@ static int parse_finish(struct json_object *finish, struct worker_result *result
         return 0;
     }
     if (!json_object_is_type(summary, json_type_string)) {
-        return wrong_type("finish.summary", "a text", err);
+        return wrong_type("finish.summary", "a string", err);
     }
     if (json_object_get_string_len(summary) > LIMIT_SUMMARY_BYTES) {
         return error_set(err, RONDO_ERR_LIMIT, "'finish.summary' is longer than %ld bytes",

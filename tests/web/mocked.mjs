@@ -289,12 +289,12 @@ async function conflict(page, server, world) {
   await page.waitForSelector(".panel-tools .button-primary:not([aria-disabled])");
   world.putPolicy("permit (principal, action, resource);\n", "token other", "set");
   await page.getByRole("button", { name: "Save…" }).click();
-  await page.getByRole("button", { name: "Put in force" }).click();
-  await page.getByRole("heading", { name: "Somebody else changed the policies" }).waitFor();
+  await page.getByRole("button", { name: "Replace policies" }).click();
+  await page.getByRole("heading", { name: "Policies changed by someone else" }).waitFor();
   await page.getByRole("button", { name: "Keep my text, compare with theirs" }).click();
   await page.getByRole("button", { name: "Save…" }).click();
-  await page.getByRole("button", { name: "Put in force" }).click();
-  await page.getByText("The policies are in force").waitFor();
+  await page.getByRole("button", { name: "Replace policies" }).click();
+  await page.getByText("Policies replaced").waitFor();
   assert.match(world.policies.at(-1).text, /120/);
 }
 

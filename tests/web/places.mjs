@@ -233,7 +233,7 @@ export const PLACES = [
     name: "policies-none",
     path: () => "#/policies",
     before: ({ world }) => Object.assign(world, { policies: [] }).putPolicy("", null, "builtin"),
-    act: (page) => page.getByRole("button", { name: "Begin with an example" }).waitFor(),
+    act: (page) => page.getByRole("button", { name: "Start from an example" }).waitFor(),
   },
   {
     name: "policies-finding",

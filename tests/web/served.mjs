@@ -215,7 +215,7 @@ async function steered(page, place) {
     .waitFor();
   await press("Continue", "Continue");
   await page.locator('.run-facts [data-status="running"]').waitFor();
-  await press("Stop", "Stop the run", "Reason, for the journal", "seen enough");
+  await press("Stop", "Stop the run", "Reason (optional, recorded in the journal)", "seen enough");
   place.step("all");
   await page.locator('.run-facts [data-status="cancelled"]').waitFor();
   const { events } = await place.get(`/v1/runs/${id}/events?types=run.stop_requested`);
@@ -239,8 +239,8 @@ async function policies(page, place) {
   await area.fill("// all is allowed\npermit (principal, action, resource);\n");
   await page.waitForSelector(".panel-tools .button-primary:not([aria-disabled])");
   await page.getByRole("button", { name: "Save…" }).click();
-  await page.getByRole("button", { name: "Put in force" }).click();
-  await page.getByText("The policies are in force").waitFor();
+  await page.getByRole("button", { name: "Replace policies" }).click();
+  await page.getByText("Policies replaced").waitFor();
   assert.match((await place.get("/v1/policies")).text, /all is allowed/);
   await page.locator(".change-head").first().waitFor();
 }

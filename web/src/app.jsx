@@ -59,8 +59,8 @@ function Page({ parts }) {
   return (
     <div class="page">
       <PageHead title="Not found" />
-      <Empty icon="search" title="There is no such page">
-        <a href="#/runs">To the runs</a>
+      <Empty icon="search" title="Page not found">
+        <a href="#/runs">Back to runs</a>
       </Empty>
     </div>
   );

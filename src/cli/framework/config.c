@@ -14,11 +14,11 @@
 static const char *const wanted[] = {
     [OPTION_FLAG] = "true or false",
     [OPTION_INT] = "a whole number",
-    [OPTION_DURATION] = "a text such as \"30s\", or whole seconds",
+    [OPTION_DURATION] = "a string such as \"30s\", or whole seconds",
     [OPTION_MONEY] = "an amount such as 0.25",
-    [OPTION_CHOICE] = "a text",
-    [OPTION_TEXT] = "a text",
-    [OPTION_LIST] = "an array of texts",
+    [OPTION_CHOICE] = "a string",
+    [OPTION_TEXT] = "a string",
+    [OPTION_LIST] = "an array of strings",
 };
 
 static bool has_right_type(enum option_kind kind, struct json_object *value)

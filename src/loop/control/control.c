@@ -233,7 +233,7 @@ static int end_here(const struct loop_parts *parts, const char *run_id,
     loop_stop(loop, CANCEL_GRACEFUL);
     r = loop_next(loop, err);
     if (r == LOOP_BODY) {
-        r = error_set(err, RONDO_ERR_STATE, "the run went on although it was asked to stop");
+        r = error_set(err, RONDO_ERR_STATE, "the run continued although a stop was requested");
     }
     loop_free(loop);
     return r < 0 ? r : LOOP_CONTROL_DONE;

@@ -163,7 +163,7 @@ static int commit(struct forking *forking, const struct store_checkpoint *checkp
     struct store_commit_result result;
     int r = writer_commit(runtime_writer(forking->runtime), &batch, &result, forking->err);
     if (r == 0 && result.outcome == STORE_FENCED) {
-        r = error_set(forking->err, RONDO_ERR_FENCED, "somebody took the fork %s over",
+        r = error_set(forking->err, RONDO_ERR_FENCED, "another process took over the fork %s",
                       forking->run_id);
     }
     return r;

@@ -351,9 +351,10 @@ static void note_skipped_time(struct loop *loop, int64_t waited_ns)
         .time_skipped =
             {.active_ns = loop_step_active_ns(&loop->state, now_ns - waited_ns),
              .skipped_ns = skipped_ns > 0 ? skipped_ns : -skipped_ns,
-             .message = skipped_ns > 0
-                            ? "the clock was set forward, or the process or the machine stood still"
-                            : "the clock was set back"},
+             .message =
+                 skipped_ns > 0
+                     ? "the clock was set forward, or the process or the machine was suspended"
+                     : "the clock was set back"},
     };
     loop->clock_offset_ns += skipped_ns;
     loop_record(loop, &event);

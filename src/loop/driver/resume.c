@@ -48,7 +48,7 @@ static bool read_spec(const struct journal_entry *entry, void *context)
     if (spec == NULL) {
         reading->result =
             error_set(reading->err, RONDO_ERR_CORRUPT,
-                      "event %" PRIu64 " of the journal does not hold the options", event->seq);
+                      "event %" PRIu64 " of the journal does not contain the options", event->seq);
         return false;
     }
     const struct event_run_created *created =

@@ -46,7 +46,7 @@ static const char *problem_of_header(const struct http_header *header)
         return "the name of a header is not valid";
     }
     if (header->value == NULL || has_control(header->value)) {
-        return "the value of a header holds control characters";
+        return "the value of a header contains control characters";
     }
     return is_framing(header->name) ? "the length of the body cannot be set by a header" : NULL;
 }

@@ -95,7 +95,7 @@ static int look_up(const char *address, struct addrinfo **ret_info, struct rondo
     if (!split(address, host, sizeof(host), &port) ||
         parse_int(port, 0, UINT16_MAX, &number, NULL) < 0) {
         return error_set(err, RONDO_ERR_INVALID,
-                         "%s is no address to listen on (HOST:PORT, [V6]:PORT or unix:PATH)",
+                         "%s is not a valid listen address (HOST:PORT, [V6]:PORT or unix:PATH)",
                          address);
     }
     struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE | AI_NUMERICSERV};

@@ -506,7 +506,7 @@ bool git_watch_end(struct git_watch *watch, struct buf *ret_notes, char ret_reas
     }
     list_fini(&after);
     if (!is_complete) {
-        buf_printf(ret_notes, "rondo: the command left so many folders that not all were looked "
+        buf_printf(ret_notes, "rondo: the command left so many folders that not all were searched "
                               "at; do not use git there before you have removed them\n");
     }
     return is_complete;

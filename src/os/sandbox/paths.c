@@ -309,7 +309,7 @@ static bool add_writable(struct path_list *list, const struct sandbox_policy *po
         return false;
     }
     if (named.fd >= 0 && is_too_wide(named.path)) {
-        snprintf(ret_reason, 256, "%.200s: holds system folders, so it is never writable",
+        snprintf(ret_reason, 256, "%.200s: contains system folders, so it is never writable",
                  named.path);
         named_path_fini(&named);
         return false;

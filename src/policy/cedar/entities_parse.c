@@ -230,7 +230,7 @@ static int load_entity(struct entities_load *load, const struct json_node *node)
     }
     return are_identical(load, point->entity - 1, &entity, &source)
                ? 0
-               : fail_uid(load, node, entity.uid, "stands here once more, and differs");
+               : fail_uid(load, node, entity.uid, "is defined again, differently");
 }
 
 int entities_load_text(struct entities_load *load)

@@ -80,7 +80,7 @@ static bool parse_annotation(struct parser *parser, size_t base)
     }
     const struct cedar_text *value = cedar_text_new(parser->arena, "", 0);
     if (parser_accept(parser, PUNCTUATION('(', 0))) {
-        value = parser_string(parser, "a text in quotes");
+        value = parser_string(parser, "a quoted string");
         if (value == NULL || !parser_expect(parser, PUNCTUATION(')', 0), "`)`")) {
             return false;
         }

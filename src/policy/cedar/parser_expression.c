@@ -371,7 +371,8 @@ static const struct expression *primary(struct parser *parser)
         }
         return parser_unexpected(parser, expected);
     case TOKEN_SLOT:
-        return parser_fail_at(parser, token.begin, "slots may stand in the scope of a policy only");
+        return parser_fail_at(parser, token.begin,
+                              "slots are allowed only in the scope of a policy");
     case TOKEN_END:
     case TOKEN_WRONG:
         break;

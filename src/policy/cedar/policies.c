@@ -147,7 +147,7 @@ static void take_policy(const struct policy *policy, void *context)
     bool is_template = policy_is_template(policy);
     if (is_template && !addition->takes_templates) {
         refuse(addition, RONDO_ERR_INVALID, policy->begin,
-               "a policy with slots is a template and cannot stand here%s", "");
+               "a policy with slots is a template and is not allowed here%s", "");
     } else if (addition->builder->count == CEDAR_LIMIT_POLICIES) {
         refuse(addition, RONDO_ERR_LIMIT, policy->begin, "more than a million policies%s", "");
     } else if (find_entry(addition->builder, named.id) != NULL) {

@@ -91,7 +91,7 @@ struct cedar_uid *cedar_uid_parse(const char *text, struct rondo_error *err)
     struct token token = lexer_next(&lexer);
     if (token.kind != TOKEN_STRING || token.end != len) {
         error_set(err, RONDO_ERR_INVALID, "%s in the id of the uid",
-                  token.kind == TOKEN_WRONG ? lexer.message : "expected nothing behind the quotes");
+                  token.kind == TOKEN_WRONG ? lexer.message : "unexpected text after the quotes");
         return NULL;
     }
     struct buf id = {0};

@@ -22,7 +22,7 @@ static const struct signature signatures[] = {
      CEDAR_DECIMAL,
      1,
      {CEDAR_STRING},
-     "digits on both sides of a point and at most four behind it, such as \"5.00\""},
+     "digits on both sides of the point and at most four after it, such as \"5.00\""},
     {"datetime",
      CEDAR_DATETIME,
      1,

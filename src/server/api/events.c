@@ -47,7 +47,7 @@ static bool read_after(struct call *call, int64_t by_default, int64_t *ret_after
     if (parse_int(last, 0, INT64_MAX, ret_after, NULL) == 0) {
         return true;
     }
-    call_problem(call, PROBLEM_MALFORMED, "Last-Event-ID is no id of an event");
+    call_problem(call, PROBLEM_MALFORMED, "Last-Event-ID is not the id of an event");
     return false;
 }
 

@@ -131,7 +131,7 @@ static bool read_order(struct call *call, struct run_page *page)
     if (run_cursor_read(cursor, page->query.order, page->query.is_ascending, &page->after)) {
         return true;
     }
-    call_problem(call, PROBLEM_MALFORMED, "the cursor is none of a list with this order");
+    call_problem(call, PROBLEM_MALFORMED, "the cursor does not belong to a list with this order");
     return false;
 }
 

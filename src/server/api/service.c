@@ -28,7 +28,7 @@ void handle_ready(struct call *call)
     struct store *store = call_store(call);
     struct orchestrator_state state = orchestrator_state(call->server->options.orchestrator);
     if (atomic_load(&call->server->is_draining) || state.is_draining) {
-        call_problem(call, PROBLEM_DRAINING, "this server is about to end");
+        call_problem(call, PROBLEM_DRAINING, "the server is shutting down");
     } else if (state.is_store_failing || store->ops->last_position(store, &position, NULL) < 0) {
         call_problem(call, PROBLEM_STORE_FAILED, PROBLEM_STORE_FAILED_DETAIL);
     } else {

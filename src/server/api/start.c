@@ -38,7 +38,7 @@ bool handler_is_taken(struct call *call, enum orchestrator_answer answer)
         break;
     case ORCHESTRATOR_DRAINING:
         call->retry_after_s = 5;
-        call_problem(call, PROBLEM_DRAINING, "this server is about to end");
+        call_problem(call, PROBLEM_DRAINING, "the server is shutting down");
         break;
     case ORCHESTRATOR_HELD:
         call_problem(call, PROBLEM_CONFLICT,

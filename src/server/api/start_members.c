@@ -198,7 +198,7 @@ static int read_list(const struct target *target, const struct start_member *mem
                      struct json_object *value, struct rondo_error *err)
 {
     if (!json_object_is_type(value, json_type_array)) {
-        return wrong(target, member, err, "an array of texts");
+        return wrong(target, member, err, "an array of strings");
     }
     size_t count = json_object_array_length(value);
     if (count > (size_t)member->high) {

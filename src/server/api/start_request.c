@@ -68,7 +68,7 @@ static int find_workspace(struct building *building, struct rondo_error *err)
     struct stat status;
     /* opens: the workspace itself, by its real path */
     if (r == 0 && (stat(building->workspace, &status) < 0 || !S_ISDIR(status.st_mode))) {
-        r = error_set(err, RONDO_ERR_INVALID, "workspace: is no folder");
+        r = error_set(err, RONDO_ERR_INVALID, "workspace: is not a folder");
     }
     return r;
 }
@@ -232,7 +232,7 @@ static int check_role_members(const struct start_members *members, struct rondo_
     }
     if (members->mode == AGENT_SINGLE && members->conditions != NULL) {
         return error_set(err, RONDO_ERR_INVALID,
-                         "conditions: one answer is not held against conditions");
+                         "conditions: a single answer is not checked against conditions");
     }
     return 0;
 }
@@ -363,7 +363,7 @@ static int find_kind(struct json_object *request, unsigned *ret_kind, struct ron
     if (has_command == has_role) {
         return error_set(err, RONDO_ERR_INVALID,
                          has_role ? "command: a run has a command or a role, not both"
-                                  : "command: what is to be run? Give command, role or role_file");
+                                  : "command: give command, role or role_file");
     }
     *ret_kind = has_role ? START_ROLE : START_COMMAND;
     return 0;

@@ -118,7 +118,7 @@ static int read_bracket(struct extract_reading *reading, struct extract **ret_st
     const char *digits = reading->text + reading->at;
     size_t len = strspn(digits, "0123456789");
     if (len == 0 || digits[len] != ']') {
-        return refuse(reading, "\"[\" wants a number, '*' or a quoted name");
+        return refuse(reading, "\"[\" must be followed by a number, '*' or a quoted name");
     }
     reading->at += len + 1;
     *ret_step = step_new(STEP_MEMBER, digits, len);
@@ -217,7 +217,7 @@ int extract_parse(const char *text, struct extract **ret_extract, struct rondo_e
     skip_blanks(&reading);
     bool has_root = accept_word(&reading, "$");
     if (has_root && peek(&reading) != '\0' && strchr(".[ \t\r\n", peek(&reading)) == NULL) {
-        return refuse(&reading, "\"$\" wants \".\" or \"[\" behind it");
+        return refuse(&reading, "\"$\" must be followed by \".\" or \"[\"");
     }
     int r = has_root && peek(&reading) == '\0' ? 0 : read_path(&reading, &path);
     if (r < 0) {
@@ -226,7 +226,7 @@ int extract_parse(const char *text, struct extract **ret_extract, struct rondo_e
     skip_blanks(&reading);
     if (peek(&reading) != '\0' || (path == NULL && !has_root)) {
         extract_free(path);
-        return refuse(&reading, "this is no path");
+        return refuse(&reading, "this is not a path");
     }
     *ret_extract = path;
     return 0;

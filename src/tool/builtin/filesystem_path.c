@@ -240,7 +240,7 @@ static bool may_touch(const struct path_question *question, int fd, const char *
                      (name == NULL && is_same_file(fd, buf_string(&keys)));
     }
     if (is_refused) {
-        tool_fail(ret_result, "Error: path '%s' is kept from agents", question->asked);
+        tool_fail(ret_result, "Error: path '%s' is not accessible to agents", question->asked);
     }
     return !is_refused;
 }
@@ -250,7 +250,7 @@ static bool is_no_secret(const struct path_question *question, const char *relat
 {
     bool is_secret = secret_file_is(relative);
     if (is_secret) {
-        tool_fail(ret_result, "Error: '%s' holds secrets, and is kept from agents",
+        tool_fail(ret_result, "Error: '%s' contains secrets and is not accessible to agents",
                   question->asked);
     }
     return !is_secret;

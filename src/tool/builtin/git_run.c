@@ -49,7 +49,7 @@ const char *git_path_fault(const char *path)
     if (*path == '-') {
         return "must not start with '-'";
     }
-    return secret_file_is(path) ? "holds secrets, and is kept from agents" : "";
+    return secret_file_is(path) ? "contains secrets and is not accessible to agents" : "";
 }
 
 void git_commit_ref(const char *ref, struct buf *ret_ref)

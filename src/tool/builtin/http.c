@@ -162,7 +162,8 @@ static const struct tool_argument arguments[] = {
 static const char schema[] =
     "{\"type\":\"object\",\"properties\":{"
     "\"method\":{\"type\":\"string\",\"description\":\"HTTP method\"},"
-    "\"path\":{\"type\":\"string\",\"description\":\"Path behind the base URL, with the query\"},"
+    "\"path\":{\"type\":\"string\",\"description\":\"Path appended to the base URL, with the "
+    "query\"},"
     "\"body\":{\"type\":\"string\",\"default\":\"\",\"description\":\"Body of the request\"}},"
     "\"required\":[\"method\",\"path\"],\"additionalProperties\":false}";
 

@@ -21,7 +21,7 @@ Feature: What agents may do is decided before each call
     Then the exit code is 4
     And the file "notes" does not exist
     And the call of "run_shell" in turn 1 ended as refused, saying "require_confirmation"
-    And the last message of request 2 mentions "this run has nobody to confirm it"
+    And the last message of request 2 mentions "no person can confirm it in this run"
 
   Scenario: --yes confirms
     Given a role with
@@ -93,7 +93,7 @@ Feature: What agents may do is decided before each call
       """
     When I run `rondo run role.yaml -p x --dry-run`
     Then the exit code is 2
-    And stderr mentions "holds a secret"
+    And stderr mentions "contains a secret"
     And stderr mentions "${NAME}"
     And nothing that Rondo stored has "hunter2"
 
@@ -118,7 +118,7 @@ Feature: What agents may do is decided before each call
     When I run `rondo trust --yes`
     And I run `rondo run role.yaml -p x -a --dry-run`
     Then the exit code is 2
-    And stderr mentions "mcp_servers.box.env.BOX_TOKEN holds a secret"
+    And stderr mentions "mcp_servers.box.env.BOX_TOKEN contains a secret"
 
   Scenario: The value of a variable in a header is not stored
     Given a role with

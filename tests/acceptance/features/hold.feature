@@ -419,9 +419,9 @@ Feature: What decides is out of the agent's hands
       | run_shell {"command": "cp /dev/null role.yaml"}                         |
       | finish_task {"summary": "done"}                                         |
     When I run `rondo run role.yaml -p x -a`
-    Then the call of "write_file" in turn 1 ended as error, saying "kept from agents"
-    And the call of "write_file" in turn 2 ended as error, saying "kept from agents"
-    And the call of "write_file" in turn 3 ended as error, saying "kept from agents"
+    Then the call of "write_file" in turn 1 ended as error, saying "not accessible to agents"
+    And the call of "write_file" in turn 2 ended as error, saying "not accessible to agents"
+    And the call of "write_file" in turn 3 ended as error, saying "not accessible to agents"
     And the call of "run_shell" in turn 4 ended as ok, saying "Read-only file system"
     And the file "rondo.yaml" does not exist
     And the file ".rondo/rondo.cedar" does not exist

@@ -306,7 +306,7 @@ Feature: Runs are steered and looked after on the command line
       | attempts | 0     |
     Given a server
     Then somebody is told of a warning of kind "test" with
-      | message | somebody tries this sink; nothing happened |
+      | message | test of this sink; nothing happened   |
     And every message is signed with the secret that was printed
     And `rondo sinks deliveries` soon lists nothing
 

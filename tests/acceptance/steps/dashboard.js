@@ -590,8 +590,8 @@ When(
     await area.fill(text.replaceAll(` ${old}`, ` ${limit}`));
     await this.page.waitForSelector(".panel-tools .button-primary:not([aria-disabled])");
     await this.page.getByRole("button", { name: "Save…" }).click();
-    await this.page.getByRole("button", { name: "Put in force" }).click();
-    await this.page.getByText("The policies are in force").waitFor();
+    await this.page.getByRole("button", { name: "Replace policies" }).click();
+    await this.page.getByText("Policies replaced").waitFor();
   },
 );
 

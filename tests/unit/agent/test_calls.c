@@ -103,7 +103,8 @@ SCENE_TEST(permissions_of_the_role_deny_a_call)
 SCENE_TEST(a_call_to_confirm_is_refused_where_nobody_is)
 {
     struct agent_scene *scene = *state;
-    scene_play(scene, "", CALL("careful", "x") FINISH_IF("nobody to confirm it"), RONDO_COMPLETED);
+    scene_play(scene, "", CALL("careful", "x") FINISH_IF("no person can confirm it"),
+               RONDO_COMPLETED);
     expect_outcome(scene, "refused");
     assert_int_equal(scene->call_count, 0);
 }
@@ -133,7 +134,8 @@ SCENE_TEST(a_person_who_goes_away_confirms_nothing)
 {
     struct agent_scene *scene = *state;
     scene_person(scene, AGENT_CONSENT_NONE);
-    scene_play(scene, "", CALL("careful", "x") FINISH_IF("nobody to confirm it"), RONDO_COMPLETED);
+    scene_play(scene, "", CALL("careful", "x") FINISH_IF("no person can confirm it"),
+               RONDO_COMPLETED);
     assert_int_equal(scene->questions, 1);
     assert_int_equal(scene->call_count, 0);
 }

@@ -542,7 +542,7 @@ SCENE_TEST(a_call_in_doubt_that_is_forbidden_by_now_is_told_as_both)
     scene_expect(scene, RONDO_COMPLETED);
     assert_int_equal(scene_executions(scene, "put", NULL), 1);
     assert_int_equal(scene_events(scene, "tool.finished",
-                                  "Error: put was cut off, may have had its "
+                                  "Error: put was interrupted, may have had its "
                                   "effect, and was not called again: policy"),
                      1);
 }

@@ -58,14 +58,14 @@ TEST(a_wrong_script_is_refused_with_its_turn)
     } cases[] = {
         {"{\"text\":\"a\"}\n{\"txt\":\"b\"}",
          "script s: turn 2: unknown member `txt`; did you mean `text`?"},
-        {"{\"text\":7}", "script s: turn 1: text: a text is expected"},
+        {"{\"text\":7}", "script s: turn 1: text: a string is expected"},
         {"{\"text\":\"a\"}\n\n{\"text\"",
          "script s: line 3: not valid JSON: 1:8: expected `:`, found the end"},
         {"[1]", "script s: turn 1: an object is expected"},
         {"[{}", "script s: not valid JSON: 1:4: expected `,` or `]`, found the end"},
         {"{\"tool_calls\":[{}]}", "script s: turn 1: tool_calls: a name is expected"},
         {"{\"tool_calls\":[{\"name\":\"a\",\"arguments\":7}]}",
-         "script s: turn 1: tool_calls: arguments: an object, or a text is expected"},
+         "script s: turn 1: tool_calls: arguments: an object, or a string is expected"},
         {"{\"stop\":\"never\"}",
          "script s: turn 1: stop: \"end\", \"tools\", \"length\" or \"filtered\" is expected"},
         {"{\"error\":\"ok\"}", "script s: turn 1: error: the name of a failure, like "

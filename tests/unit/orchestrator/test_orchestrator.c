@@ -285,7 +285,7 @@ WORLD_TEST(a_verification_that_a_drain_cuts_off_is_repeated)
 static void note_taken_on(void *context, const char *line)
 {
     bool is_it =
-        strcmp(line, "runs of the server before are taken on: 1 go on, 1 stay paused") == 0;
+        strcmp(line, "took over the runs of the previous server: 1 resumed, 1 paused") == 0;
     if (is_it) {
         atomic_store((atomic_bool *)context, true);
     }
@@ -648,7 +648,7 @@ WORLD_TEST(what_waits_is_paused_and_stopped_by_commands_too)
 
 static void note_hold(void *context, const char *line)
 {
-    if (strstr(line, "is held by") != NULL) {
+    if (strstr(line, "is executed by") != NULL) {
         atomic_store((atomic_bool *)context, true);
     }
 }

@@ -144,8 +144,8 @@ TEST(test_policies_know_their_text_place_and_annotations)
 TEST(test_annotations_are_given_once)
 {
     assert_refused("@a @a permit" ALL ";", 1, 5, "`@a` is given twice");
-    assert_refused("@a(x) permit" ALL ";", 1, 4, "a text in quotes");
-    assert_refused("@a() permit" ALL ";", 1, 4, "a text in quotes");
+    assert_refused("@a(x) permit" ALL ";", 1, 4, "a quoted string");
+    assert_refused("@a() permit" ALL ";", 1, 4, "a quoted string");
     assert_refused("@a(\"\\*\") permit" ALL ";", 1, 5, "patterns");
     assert_refused("permit" ALL " @a(\"b\");", 1, 37, "unexpected `@`");
 }

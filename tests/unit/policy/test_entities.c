@@ -300,7 +300,7 @@ TEST(an_entity_that_occurs_twice_must_not_differ)
         struct buf json = {0};
         buf_printf(&json, "[{\"uid\":" UID("U", "x") ",\"attrs\":{\"a\":1},\"parents\":[]},\n%s]",
                    others[i]);
-        assert_refused(buf_string(&json), "2:1: U::\"x\" stands here once more, and differs");
+        assert_refused(buf_string(&json), "2:1: U::\"x\" is defined again, differently");
         buf_fini(&json);
     }
 }

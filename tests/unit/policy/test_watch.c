@@ -145,12 +145,12 @@ WORLD_TEST(a_folder_without_policies_is_refused)
     expect_look(world, RONDO_ERR_INVALID);
     put(world, "entities.json", "[]");
     expect_look(world, RONDO_ERR_INVALID);
-    assert_non_null(strstr(world->err.message, "holds no file *.cedar"));
+    assert_non_null(strstr(world->err.message, "contains no file *.cedar"));
     put(world, "a.cedar", NAMED("a"));
     expect_look(world, WATCH_CHANGED);
     auto_free char *path = in_folder(world, "a.cedar");
     unlink(path);
-    expect_refused(world, "holds no file *.cedar");
+    expect_refused(world, "contains no file *.cedar");
     expect_in_force(world, "a");
 }
 

@@ -98,7 +98,7 @@ TEST(a_wrong_context_is_refused_with_the_reason)
          "context: now: a time like \"2026-01-05T10:00:00Z\" is expected"},
         {"{\"weekday\":1}", "context: weekday: it follows from `now`; give that"},
         {"{\"input\":[]}", "context: input: an object is expected"},
-        {"{\"condition\":\"a\\u0000b\"}", "context: condition: a text is expected"},
+        {"{\"condition\":\"a\\u0000b\"}", "context: condition: a string is expected"},
         {"{\"cost_usd\":[]}", "context: cost_usd: an amount like \"4.50\" is expected"},
         {"[]", "context: an object is expected"},
     };

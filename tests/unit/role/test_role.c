@@ -107,7 +107,7 @@ TEST(all_errors_are_found_each_with_place_and_path)
         "          method: FETCH\n",
         "error 1:13 apiVersion: \"initrunner/v2\" is not allowed here\n"
         "error 3:18 metadata.name: \"My\" is not a name\n"
-        "error 5:9 spec.role: a text is expected, but this is the number 5\n"
+        "error 5:9 spec.role: a string is expected, but this is the number 5\n"
         "error 6:10 spec.model.name: `name` is missing\n"
         "error 6:37 spec.model.temperature: 3 is too large\n"
         "error 14:11 spec.tools[2].endpoints[0].name: `name` is missing\n"
@@ -154,14 +154,14 @@ TEST(what_has_no_effect_is_warned_of)
         "warning 9:21 spec.security.audit: this setting has no effect, neither in InitRunner nor "
         "here\n"
         "unprotected 9:39 spec.security.sandbox: a protection of later versions of InitRunner, "
-        "which Rondo does not give\n"
+        "which Rondo does not provide\n"
         "warning 10:3 spec.reasoning: a setting of later versions of InitRunner; it has no effect "
         "here\n"
         "warning 11:37 spec.observability.trace_tool_calls: this setting has no effect, neither in "
         "InitRunner nor here\n"
         "warning 11:43 spec.observability.foo: unknown key; it has no effect\n"
-        "warning 12:3 spec.1: this key is no text but the number 1; it has no effect\n"
-        "warning 14:3 spec.foo: this key is on line 13 already; the last one counts\n"
+        "warning 12:3 spec.1: this key is not a string but the number 1; it has no effect\n"
+        "warning 14:3 spec.foo: this key is already on line 13; the last one is used\n"
         "warning 14:3 spec.foo: unknown key; it has no effect\n");
 }
 
@@ -176,7 +176,7 @@ TEST(triggers_are_warned_of_where_they_would_not_do_as_they_say)
         "warning 8:57 spec.triggers[0].timezone: \"1h\" is not a time zone\n"
         "warning 8:73 spec.triggers[0].autonomous: without spec.autonomy this trigger gives a "
         "single answer\n"
-        "warning 9:7 spec.triggers[1]: without a secret one is made up, so that nobody can call "
+        "warning 9:7 spec.triggers[1]: without a secret, a random one is used, so no one can call "
         "this webhook\n");
     struct role_reading reading = read_right(HEAD "  triggers: [{type: webhook}]\n");
     expect_normal(&reading, "spec.triggers.0.secret", "\"<generated>\"");
@@ -185,14 +185,15 @@ TEST(triggers_are_warned_of_where_they_would_not_do_as_they_say)
 
 TEST(schemas_that_answers_cannot_be_checked_against_are_warned_of)
 {
-    expect_findings(HEAD "  output:\n    type: json_schema\n    schema:\n      type: array\n"
-                         "      properties:\n        a: {type: string}\n        b: {type: date}\n"
-                         "        c: {type: object, properties: {d: 5}}\n",
-                    "warning 10:7 spec.output.schema: the schema of an answer is one of an object\n"
-                    "warning 13:12 spec.output.schema.properties.b: a property of a type that "
-                    "answers cannot be held against\n"
-                    "warning 14:43 spec.output.schema.properties.c.properties.d: a property of a "
-                    "type that answers cannot be held against\n");
+    expect_findings(
+        HEAD "  output:\n    type: json_schema\n    schema:\n      type: array\n"
+             "      properties:\n        a: {type: string}\n        b: {type: date}\n"
+             "        c: {type: object, properties: {d: 5}}\n",
+        "warning 10:7 spec.output.schema: the schema of an answer must describe an object\n"
+        "warning 13:12 spec.output.schema.properties.b: a property with a type that answers cannot "
+        "be checked against\n"
+        "warning 14:43 spec.output.schema.properties.c.properties.d: a property with a type that "
+        "answers cannot be checked against\n");
 }
 
 TEST(documents_that_are_no_agents_are_told_by_name)
@@ -213,7 +214,7 @@ TEST(values_that_python_cannot_make_are_errors_also_under_unknown_keys)
                     "warning 7:3 spec.foo: unknown key; it has no effect\n"
                     "error 7:15 spec.foo.bar[0]: a date that does not exist: 2026-13-01\n"
                     "warning 8:3 spec.role2: unknown key; it has no effect\n"
-                    "error 8:10 spec.role2: `<<` is a key of YAML 1.1, no value\n");
+                    "error 8:10 spec.role2: `<<` is a key in YAML 1.1, not a value\n");
     assert_false(is_valid(HEAD "  foo: \"a\\0b\"\n"));
 }
 

@@ -188,7 +188,7 @@ CASE(a_missing_skill_is_an_error)
     resolve(world, "  skills: [../skills/a, b]\n", "");
     assert_int_equal(world->code, RONDO_ERR_INVALID);
     assert_int_equal(role_findings_errors(&world->findings), 2);
-    assert_string_equal(world->findings.items[0].message, "there is no skill `../skills/a`");
+    assert_string_equal(world->findings.items[0].message, "skill `../skills/a` not found");
     assert_int_equal(world->prompt.len, 0);
 }
 

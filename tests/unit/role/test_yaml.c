@@ -151,9 +151,8 @@ TEST(an_alias_is_the_same_value_again)
 {
     expect_json("a: &x {k: 1}\nb: *x\n", "{\"a\":{\"k\":1},\"b\":{\"k\":1}}");
     expect_refused("a: *x\n", "1:4 there is no anchor with the name `x`");
-    expect_refused("a: &x [*x]\n", "1:8 an alias within what it stands for: `x`");
-    expect_refused("a: &x 1\nb: &x 2\n",
-                   "2:4 there is an anchor before this one with the name `x`");
+    expect_refused("a: &x [*x]\n", "1:8 an alias within its own anchor: `x`");
+    expect_refused("a: &x 1\nb: &x 2\n", "2:4 an earlier anchor has the name `x`");
 }
 
 TEST(merge_keys_put_maps_in_and_own_keys_win)
@@ -182,7 +181,7 @@ TEST(what_is_no_yaml_is_refused_with_its_place)
 {
     expect_refused("a: [1\nb: 2\n", "2:2 this is not valid YAML: did not find expected ',' or ']', "
                                     "while parsing a flow sequence");
-    expect_refused("a: 1\n--- \nb: 2\n", "2:1 a second document begins here; a file holds one");
+    expect_refused("a: 1\n--- \nb: 2\n", "2:1 a second document begins here; a file has only one");
     expect_refused("a: !foo x\n", "1:4 there is no type for the tag `!foo`");
     expect_refused("a: !!python/none x\n",
                    "1:4 there is no type for the tag `tag:yaml.org,2002:python/none`");

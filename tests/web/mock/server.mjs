@@ -139,7 +139,7 @@ export class Mock {
 
   async #api(request, url, body, response) {
     if (this.token && request.headers.authorization !== `Bearer ${this.token}`)
-      throw new Refusal(401, "A token is needed.");
+      throw new Refusal(401, "A token is required.");
     const path = url.pathname.slice(4).split("/");
     const asked = {
       request,
@@ -322,7 +322,7 @@ export class Mock {
   putPolicies({ body }) {
     const now = this.world.policies.at(-1);
     if (body.if_sha256 && body.if_sha256 !== now.sha256)
-      throw new Refusal(409, "Other policies are in force.");
+      throw new Refusal(409, "The policies changed.");
     const findings = check(body.text);
     if (findings.some(({ severity }) => severity === "error"))
       throw new Refusal(422, "The policies have errors.", { findings });

@@ -48,7 +48,7 @@ async function send(path, options) {
     return await fetch(path, { cache: "no-store", credentials: "omit", ...options });
   } catch (error) {
     if (error.name === "AbortError") throw error;
-    throw new Problem({ status: 0, code: "unreachable", title: "The server does not answer" });
+    throw new Problem({ status: 0, code: "unreachable", title: "The server does not respond" });
   }
 }
 

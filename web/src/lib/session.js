@@ -71,5 +71,5 @@ export function lacks(scope) {
   const { me } = session.value;
   if (!me) return "Not signed in";
   if (SCOPES.indexOf(me.scope) >= SCOPES.indexOf(scope)) return null;
-  return `Your token may only ${me.scope}; this needs “${scope}”`;
+  return `Your token has the scope “${me.scope}”; this requires “${scope}”`;
 }

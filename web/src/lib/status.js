@@ -26,8 +26,8 @@ export function statusOf(name) {
 export const WARNING_KINDS = {
   limit: { label: "Near a limit", tone: "amber" },
   policy: { label: "Denied", tone: "red" },
-  policy_refused: { label: "Policies refused", tone: "red" },
-  ended: { label: "Ended badly", tone: "red" },
+  policy_refused: { label: "Policy file rejected", tone: "red" },
+  ended: { label: "Ended without success", tone: "red" },
   stalled: { label: "Stalled", tone: "orange" },
   storage: { label: "Storage", tone: "red" },
   test: { label: "Test", tone: "grey" },

@@ -64,7 +64,7 @@ function Store({ store }) {
     <Panel
       title="Store"
       id="health-store"
-      aside={<State isBad={store.is_failing} bad="Failing" good="Well" />}
+      aside={<State isBad={store.is_failing} bad="Failing" good="OK" />}
     >
       <Facts
         rows={[
@@ -82,13 +82,13 @@ function Monitor({ monitor }) {
     <Panel
       title="Warnings and notifications"
       id="health-monitor"
-      aside={<State isBad={monitor.dead > 0} bad={`${monitor.dead} undelivered`} good="Well" />}
+      aside={<State isBad={monitor.dead > 0} bad={`${monitor.dead} undelivered`} good="OK" />}
     >
       <Facts
         rows={[
-          ["Events behind", count(monitor.behind)],
-          ["Waiting to be sent", count(monitor.pending)],
-          ["Given up", count(monitor.dead), monitor.dead ? "red" : null],
+          ["Unprocessed events", count(monitor.behind)],
+          ["Pending deliveries", count(monitor.pending)],
+          ["Dead letters", count(monitor.dead), monitor.dead ? "red" : null],
           ["Position", count(monitor.position)],
         ]}
       />
@@ -127,7 +127,7 @@ function Body({ health }) {
   return (
     <>
       {health.is_draining && (
-        <Notice>The server is draining: it takes no new runs and will stop.</Notice>
+        <Notice>The server is shutting down and accepts no new runs.</Notice>
       )}
       <div class="cards">
         <Loops loops={health.loops} />

@@ -37,7 +37,7 @@ function limitRows(limits) {
 
 function Limits({ limits }) {
   const rows = limitRows(limits);
-  if (!rows.length) return <p class="faint">No limits but those of each run.</p>;
+  if (!rows.length) return <p class="faint">Only each run's own limits apply.</p>;
   return (
     <dl class="facts">
       {rows.map(([name, value]) => (
@@ -90,18 +90,18 @@ function InForce({ policies }) {
         </div>
       </dl>
       <div class="sub">
-        <h3>Limits from the start of a run on</h3>
+        <h3>Initial limits</h3>
         <Limits limits={policies.limits} />
       </div>
     </Panel>
   );
 }
 
-const EXAMPLE = `// What nothing permits is denied: so permit everything first.
+const EXAMPLE = `// What no policy permits is denied, so first permit everything.
 @id("base")
 permit (principal, action, resource);
 
-// Then say what is not allowed: more than 50 iterations a run.
+// Then forbid: more than 50 iterations per run.
 @id("limit.iterations") @reason("ask the platform team for more")
 forbid (principal, action == Action::"iterate", resource)
 unless { context.iteration < 50 };
@@ -111,12 +111,12 @@ function NoneYet({ onBegin }) {
   return (
     <Notice tone="grey" icon="shield">
       <p>
-        <strong>No policies of your own yet.</strong> Each run is held only by the limits in its
+        <strong>No policies yet.</strong> Runs are limited only by their own
         options.
       </p>
       {onBegin && (
         <p>
-          <Button onClick={onBegin}>Begin with an example</Button>
+          <Button onClick={onBegin}>Start from an example</Button>
         </p>
       )}
     </Notice>
@@ -215,18 +215,18 @@ function SaveDialog({ base, text, check, onClose, onSaved, onConflict }) {
   const warnings = check.findings.filter(({ severity }) => severity !== "error").length;
   return (
     <Dialog
-      title="Put these policies in force?"
-      submit="Put in force"
+      title="Replace the policies?"
+      submit="Replace policies"
       onClose={onClose}
       onSubmit={save}
       isWide
     >
       <p>
-        They count at the next step of every running loop.
+        They apply from the next step of every running loop.
         {warnings ? ` The check has ${plural(warnings, "warning")}.` : ""}
       </p>
       <Diff before={base.text ?? ""} after={text} label="Changes" />
-      <h3>Limits then</h3>
+      <h3>New limits</h3>
       <Limits limits={check.limits} />
     </Dialog>
   );
@@ -238,12 +238,12 @@ function ConflictDialog({ base, text, onClose, onTheirs, onMine }) {
     get("/v1/policies").then(setTheirs, () => {});
   }, []);
   return (
-    <Dialog title="Somebody else changed the policies" onClose={onClose} isWide>
+    <Dialog title="Policies changed by someone else" onClose={onClose} isWide>
       {theirs ? (
         <>
           <p>
-            {theirs.by ?? "Somebody"} put others in force since you began. Nothing of yours was
-            saved. This is what they changed:
+            {theirs.by ?? "Someone"} changed the policies while you were editing. Your text was not
+            saved. Their changes:
           </p>
           <Diff before={base.text ?? ""} after={theirs.text ?? ""} label="Their changes" />
           <div class="dialog-choices">
@@ -253,7 +253,7 @@ function ConflictDialog({ base, text, onClose, onTheirs, onMine }) {
                 onClose();
               }}
             >
-              Drop mine, take theirs
+              Discard mine, load theirs
             </Button>
             <Button
               onClick={() => {
@@ -291,18 +291,18 @@ function Body({ loaded, history, reload }) {
   }, [loaded.sha256]);
   const saved = (policies) => {
     take(policies);
-    toast("The policies are in force");
+    toast("Policies replaced");
     reload();
   };
   const blocked =
     why ??
     (!isChanged
-      ? "Nothing is changed"
+      ? "No changes"
       : check.isChecking
-        ? "It is being checked"
+        ? "Check in progress"
         : check.isValid
           ? null
-          : "The check found errors");
+          : "The text has errors");
   const shown = isChanged ? check : { isChecking: false, isValid: true, findings, problem: null };
   return (
     <div class="split split-wide">
@@ -327,7 +327,7 @@ function Body({ loaded, history, reload }) {
         {!base.text && !isChanged && <NoneYet onBegin={why ? null : () => setText(EXAMPLE)} />}
         {isOutdated && isChanged && (
           <Notice>
-            Other policies were put in force while you edit. You will see theirs before yours are
+            The policies changed while you were editing. You will see the changes before yours are
             saved.
           </Notice>
         )}
@@ -380,7 +380,7 @@ export function Policies() {
   };
   return (
     <div class="page">
-      <PageHead title="Policies" sub="Cedar; asked before every step of every run" />
+      <PageHead title="Policies" sub="Cedar; evaluated before every step of every run" />
       <Loaded of={policies} rows={10}>
         {(data) => <Body loaded={data} history={history} reload={reload} />}
       </Loaded>

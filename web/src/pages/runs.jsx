@@ -97,15 +97,15 @@ function statusItems(counts, chosen) {
 function NoRuns({ isFiltered, onClear }) {
   if (isFiltered) {
     return (
-      <Empty icon="search" title="No run is like this">
-        <p>Other filters may find some.</p>
+      <Empty icon="search" title="No matching runs">
+        <p>Try other filters.</p>
         <Button onClick={onClear}>Clear the filters</Button>
       </Empty>
     );
   }
   return (
     <Empty title="No runs yet">
-      <p>Start one in a terminal; it appears here as it runs:</p>
+      <p>Start one in a terminal; it appears here at once:</p>
       <pre class="code">rondo loop --until all_tests_pass -- ./my-agent.sh</pre>
     </Empty>
   );
@@ -215,11 +215,11 @@ export function Runs() {
         )}
       </div>
       {table.problem && rows.length > 0 && (
-        <Notice>This list may be old: {table.problem.message}</Notice>
+        <Notice>This list may be out of date: {table.problem.message}</Notice>
       )}
       {table.damaged.length > 0 && (
         <Notice>
-          {table.damaged.length} of the runs cannot be read: {table.damaged[0].detail}
+          {table.damaged.length} runs cannot be read: {table.damaged[0].detail}
         </Notice>
       )}
       {phase === "failed" ? (
@@ -260,7 +260,7 @@ export function Runs() {
             />
           </div>
           <p class="table-foot">
-            {count(rows.length)} listed{table.next ? " · more come as you scroll" : ""}
+            {count(rows.length)} listed{table.next ? " · more load as you scroll" : ""}
           </p>
         </div>
       )}

@@ -19,7 +19,7 @@ export function SignIn() {
       <form onSubmit={submit}>
         <Logo />
         <h1>Sign in to Rondo</h1>
-        <p>This server wants a token. Whoever runs it makes one with</p>
+        <p>This server requires a token. Its operator can create one with</p>
         <pre class="code">rondo token create NAME --scope read</pre>
         <label for="token">Token</label>
         <input

@@ -108,7 +108,7 @@ export function Warnings() {
   }));
   return (
     <div class="page">
-      <PageHead title="Warnings" sub="Near limits, bad ends, stalls, storage" />
+      <PageHead title="Warnings" sub="Limits, failures, stalls, storage" />
       <div class="toolbar">
         <Chips
           label="Kinds"
@@ -135,10 +135,10 @@ export function Warnings() {
             ))}
           </ol>
         ) : (
-          <Empty icon="bell" title={kind || late ? "No warning like this" : "No warnings"}>
+          <Empty icon="bell" title={kind || late ? "No matching warnings" : "No warnings"}>
             {kind || late
-              ? "Other filters may find some."
-              : "When a run comes near a limit, stalls or ends badly, it is told here and to the sinks that are set up."}
+              ? "Try other filters."
+              : "Warnings about limits, denials, stalls and failures are listed here and sent to the configured sinks."}
           </Empty>
         )
       ) : state.problem ? (

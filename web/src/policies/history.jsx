@@ -22,17 +22,17 @@ function Change({ number, previous, current, onTake }) {
                 aria-pressed={against === "before" ? "true" : "false"}
                 onClick={() => setAgainst("before")}
               >
-                Before it
+                Previous
               </button>
               <button
                 type="button"
                 aria-pressed={against === "now" ? "true" : "false"}
                 onClick={() => setAgainst("now")}
               >
-                Now in force
+                Current
               </button>
             </div>
-            {onTake && <Button onClick={() => onTake(data.text)}>Take into the editor</Button>}
+            {onTake && <Button onClick={() => onTake(data.text)}>Load into editor</Button>}
           </div>
           {against === "before" ? (
             <Diff
@@ -85,7 +85,7 @@ export function PolicyHistory({ history, current, onTake }) {
                 )}
               </li>
             ))}
-            {changes.length === 0 && <li class="pad faint">The policies were never changed.</li>}
+            {changes.length === 0 && <li class="pad faint">No changes recorded.</li>}
           </ol>
         )}
       </Loaded>

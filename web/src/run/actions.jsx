@@ -10,10 +10,10 @@ import { toast } from "../ui/toast.jsx";
 
 const OUTCOMES = {
   done: "Done",
-  posted: "Asked; it takes effect at the run's next step",
-  started: "It runs again",
-  queued: "Queued: it starts when a place is free",
-  nothing: "Nothing to do: it is so already",
+  posted: "Requested; takes effect at the next step",
+  started: "Run resumed",
+  queued: "Queued: starts when the server has capacity",
+  nothing: "No change needed",
 };
 
 /** Fields of the limits' dialog; factor: what the API counts in. */
@@ -42,9 +42,9 @@ function StopDialog({ run, onClose, onDone }) {
     >
       <p>
         <strong>{run.agent_id}</strong> <code>{shortId(run.run_id)}</code> ends as cancelled after a
-        last checkpoint. It can be resumed later.
+        final checkpoint. It can be resumed later.
       </p>
-      <label for="stop-reason">Reason, for the journal</label>
+      <label for="stop-reason">Reason (optional, recorded in the journal)</label>
       <input
         id="stop-reason"
         value={reason}
@@ -151,7 +151,7 @@ function LimitsDialog({ run, action, title, submit, children, onClose, onDone })
         </p>
       )}
       <p class="faint">
-        A field left empty stays as it is. Policies may set a lower limit than this.
+        Empty fields are not changed. Policies may set a lower limit.
       </p>
     </Dialog>
   );
@@ -165,7 +165,7 @@ const DIALOGS = {
       action="pause"
       title="Pause this run?"
       submit="Pause"
-      text="stops before its next iteration and keeps its place."
+      text="finishes its current iteration, then waits."
     />
   ),
   continue: (props) => (
@@ -174,17 +174,17 @@ const DIALOGS = {
       action="continue"
       title="Continue this run?"
       submit="Continue"
-      text="goes on with its next iteration."
+      text="begins its next iteration."
     />
   ),
   resume: (props) => (
     <LimitsDialog {...props} action="resume" title="Resume this run" submit="Resume">
-      <p>It goes on from its latest checkpoint. If a limit ended it, raise that limit here.</p>
+      <p>It continues from its latest checkpoint. If a limit ended it, raise that limit here.</p>
     </LimitsDialog>
   ),
   raise: (props) => (
     <LimitsDialog {...props} action="limits" title="Change the limits" submit="Change the limits">
-      <p>They count from the run's next step on.</p>
+      <p>They apply from the run's next step.</p>
     </LimitsDialog>
   ),
 };

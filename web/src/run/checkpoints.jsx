@@ -61,10 +61,10 @@ function ForkDialog({ run, checkpoint, onClose }) {
       isReady={isReady}
     >
       <p>
-        A new run begins at checkpoint {checkpoint.number}, iteration {checkpoint.iteration}, with
-        its state and the options of this run. This run stays as it is.
+        A new run starts from checkpoint {checkpoint.number}, iteration {checkpoint.iteration}, with
+        its state and the options of this run. This run does not change.
       </p>
-      <label for="fork-limit">Iterations at most</label>
+      <label for="fork-limit">Maximum iterations</label>
       <input
         id="fork-limit"
         inputMode="numeric"
@@ -183,7 +183,7 @@ function Whole({ run, checkpoint, previous }) {
           (state ? (
             <Code label="State" text={state} className="code-tall" />
           ) : (
-            <p class="faint">The worker kept no state.</p>
+            <p class="faint">The worker saved no state.</p>
           ))}
         {view === "diff" && (
           <Compared runId={run.run_id} checkpoint={checkpoint} previous={previous} />
@@ -217,7 +217,7 @@ export function Checkpoints({ run, rest, latest }) {
   if (history.data && history.list.length === 0) {
     return (
       <Empty icon="save" title="No checkpoint yet">
-        The first one is saved when an iteration has ended.
+        The first one is saved after an iteration.
       </Empty>
     );
   }

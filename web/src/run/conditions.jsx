@@ -105,7 +105,7 @@ function Condition({ condition, history }) {
           {output ? (
             <Code label={`Output of ${condition.name}`} text={output} />
           ) : (
-            <p class="faint">{isEvaluated ? "It wrote nothing." : "It has not run yet."}</p>
+            <p class="faint">{isEvaluated ? "No output." : "Not run yet."}</p>
           )}
           {history.length > 0 && <History rows={history} />}
         </div>
@@ -141,8 +141,8 @@ export function Conditions({ run, log }) {
         </ul>
       ) : (
         <p class="pad faint">
-          This run has no exit conditions: it ends at a limit, or when its worker says that it is
-          done.
+          This run has no exit conditions: it ends at a limit, or when its worker reports that it
+          is done.
         </p>
       )}
       {conditions.length > 0 && <p class="sr">{plural(conditions.length, "condition")}</p>}

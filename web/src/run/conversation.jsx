@@ -60,7 +60,7 @@ function Call({ call }) {
           )}
           {answer && (
             <Code
-              label={`Answer of ${call.name}`}
+              label={`Result of ${call.name}`}
               text={answer.output ? pretty(answer.output) : "(nothing)"}
             />
           )}
@@ -173,7 +173,7 @@ export function Conversation({ feed, version }) {
     if (isLoading) return <Skeleton rows={6} kind="card" />;
     return (
       <Empty icon="model" title="No conversation">
-        A run of a command talks to no model. What it did is on the timeline.
+        Command runs have no conversation; see the timeline.
       </Empty>
     );
   }

@@ -19,10 +19,10 @@ export const COLUMNS = [
     name: "Warnings",
     sort: "warnings",
     isNumber: true,
-    title: "Warnings that a limit is near",
+    title: "Limit warnings",
   },
   { key: "updated", name: "Active", sort: "updated", isNumber: true, title: "Last activity" },
-  { key: "created", name: "Age", sort: "created", isNumber: true, title: "Since it was created" },
+  { key: "created", name: "Age", sort: "created", isNumber: true, title: "Time since creation" },
 ];
 
 function Progress({ run }) {

@@ -72,7 +72,7 @@ export function Dialog({
               type="submit"
               tone={tone}
               isBusy={isBusy}
-              why={isReady ? null : "Nothing to do yet"}
+              why={isReady ? null : "Nothing to submit yet"}
               onClick={() => {}}
             >
               {submit}

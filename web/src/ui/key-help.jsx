@@ -6,7 +6,7 @@ const KEYS = [
   ["Enter", "Open the row"],
   ["/", "Search"],
   ["Esc", "Leave the search, close a dialog"],
-  ["1 – 5", "Parts of a run"],
+  ["1 – 5", "Tabs of a run"],
   ["u", "Back to the list"],
   ["g then r w p h", "Runs, warnings, policies, health"],
   ["?", "This list"],

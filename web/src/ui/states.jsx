@@ -29,17 +29,17 @@ export function Empty({ icon = "loop", title, children }) {
 const TELLINGS = {
   unreachable: [
     "offline",
-    "The server does not answer",
-    "It may be restarting. This page tries again by itself when the connection is back.",
+    "The server does not respond",
+    "It may be restarting. This page reconnects automatically.",
   ],
-  forbidden: ["key", "Not for this token", null],
+  forbidden: ["key", "Not allowed for this token", null],
   not_found: [
     "search",
     "Not found",
-    "It may have been deleted, or your token does not reach its agent.",
+    "It may have been deleted, or your token has no access to its agent.",
   ],
   rate_limited: ["clock", "Too many requests", "Wait a moment, then try again."],
-  unauthorized: ["key", "Sign in first", "This server wants a token."],
+  unauthorized: ["key", "Sign in first", "This server requires a token."],
 };
 
 export function Failure({ problem, onRetry, title }) {

@@ -467,8 +467,8 @@ TEST(functions_want_their_arguments)
 {
     static const struct lint_case cases[] = {
         {"forbid (principal, action, resource) when { context.cost_usd.lessThan(decimal(\"5\")) };",
-         "E 1:79 `\"5\"` is not a text for `decimal`; it takes digits on both sides of a point and "
-         "at most four behind it, such as \"5.00\""},
+         "E 1:79 `\"5\"` is not a text for `decimal`; it takes digits on both sides of the point "
+         "and at most four after it, such as \"5.00\""},
         {"forbid (principal, action, resource) when { context.now > datetime(\"tomorrow\") };",
          "E 1:68 `\"tomorrow\"` is not a text for `datetime`; it takes a time such as "
          "\"2026-01-31\" or \"2026-01-31T12:00:00Z\""},

@@ -179,12 +179,14 @@ WORLD_TEST(hidden_paths_are_kept_from_agents)
     world_make_folder(world, ".rondo");
     world_write(world, ".rondo/store.db", "x");
     world_write(world, "rondo.cedary", "not hidden");
-    world_expect_error(world, "read_file", "{\"path\":\".rondo/store.db\"}", "kept from agents");
-    world_expect_error(world, "list_directory", "{\"path\":\".rondo\"}", "kept from agents");
+    world_expect_error(world, "read_file", "{\"path\":\".rondo/store.db\"}",
+                       "not accessible to agents");
+    world_expect_error(world, "list_directory", "{\"path\":\".rondo\"}",
+                       "not accessible to agents");
     world_expect_error(world, "write_file", "{\"path\":\".rondo/a/b\",\"content\":\"x\"}",
-                       "kept from agents");
+                       "not accessible to agents");
     world_expect_error(world, "write_file", "{\"path\":\"rondo.cedar\",\"content\":\"x\"}",
-                       "kept from agents");
+                       "not accessible to agents");
     world_expect_file(world, "rondo.cedar", NULL);
     assert_int_equal(file_exists(policy), false);
     world_expect(world, "read_file", "{\"path\":\"rondo.cedary\"}", "not hidden");
@@ -199,9 +201,9 @@ WORLD_TEST(keys_of_the_role_are_kept_from_agents)
     world->around.role_folder = world->workspace;
     world_open(world, READ_WRITE);
     world_write(world, ".env", "KEY=1");
-    world_expect_error(world, "read_file", "{\"path\":\".env\"}", "kept from agents");
+    world_expect_error(world, "read_file", "{\"path\":\".env\"}", "not accessible to agents");
     world_expect_error(world, "write_file", "{\"path\":\".env\",\"content\":\"x\"}",
-                       "kept from agents");
+                       "not accessible to agents");
     world_expect_file(world, ".env", "KEY=1");
 }
 
