@@ -62,8 +62,9 @@ struct rondo_options {
     /** Path of the rondo binary, which then guards verifiers' processes; NULL = without. */
     const char *supervisor;
     /**
-     * Cedar policies for loops that name none: a file or folder. NULL: rondo.cedar beside the store
-     * where there is one, else everything is permitted up to the limits in the loops' options.
+     * Cedar policies for loops that name none: a file or folder. NULL: rondo.cedar next to the
+     * store where there is one, else everything is permitted up to the limits in the loops'
+     * options.
      */
     const char *policy;
 };
