@@ -217,7 +217,7 @@ int store_origin_record(const char *path, struct rondo_error *err)
 int store_origin_refuse(const char *path, struct rondo_error *err)
 {
     return error_set(err, RONDO_ERR_DENIED,
-                     "the store %s was not made here by you, so it is only read (`rondo runs`, "
+                     "the store %s was not created here by you, so it is read-only (`rondo runs`, "
                      "`rondo show`): its creator decides which commands a run executes. If "
                      "you trust its content: rondo trust '%s'",
                      path, path);

@@ -298,7 +298,7 @@ async function tokens(browser, place) {
   await live(page);
   await page.getByText("read only").waitFor();
   await page.goto(`${place.url}/#/policies`);
-  await page.getByText("this needs “administer”").first().waitFor();
+  await page.getByText("this requires “administer”").first().waitFor();
   assert.equal(await page.locator(".editor-text").getAttribute("readonly"), "");
   await shut(page);
   const other = await open(browser, `${place.url}/#token=${token}`);

@@ -47,7 +47,7 @@ Feature: What agents may do is decided before each call
       | finish_task {"summary": "no", "status": "completed"} |
     When I run `rondo run role.yaml -p x -a`
     Then the file "notes" does not exist
-    And the call of "write_file" in turn 1 ended as refused, saying "nobody"
+    And the call of "write_file" in turn 1 ended as refused, saying "no person"
 
     Examples:
       | setting                    |

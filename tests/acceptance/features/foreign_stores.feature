@@ -31,7 +31,7 @@ Feature: A store that did not come from here is only read
     Then stdout lists 1 runs
     When I run `cd ../other && rondo show last && rondo logs last && rondo checkpoints last && rondo policy history && rondo doctor`
     Then the exit code is 0
-    And stdout mentions "not made here"
+    And stdout mentions "not created here"
     When I run `cd ../other && find . -type f -not -path './.git/*' -exec sha256sum {} + | sort >../after && ls -aR .rondo >>../after && cmp ../before ../after`
     Then the exit code is 0
 
@@ -46,7 +46,7 @@ Feature: A store that did not come from here is only read
     And I run `rm -rf "$XDG_STATE_HOME" ran && cp -a . ../other`
     And I run `cd ../other && timeout 20 rondo <words>`
     Then the exit code is 2
-    And stderr mentions "was not made here by you"
+    And stderr mentions "was not created here by you"
     And stderr mentions "rondo trust"
     When I run `test ! -e ran && test ! -e ../other/ran`
     Then the exit code is 0

@@ -91,7 +91,7 @@ Feature: Policies are checked, shown, set, explained and tested
     And stdout mentions "enough for today"
     When I run `rondo policy set good.cedar`
     Then the exit code is 0
-    And stdout mentions "nothing changed"
+    And stdout mentions "no change, "
     When I run `sed s/100/200/ good.cedar | rondo policy set -`
     Then stdout mentions "iteration limit 100 -> 200"
     When I run `rondo policy history`
@@ -161,7 +161,7 @@ Feature: Policies are checked, shown, set, explained and tested
     When I run `rondo loop --agent fixer --max-iterations 2 -- ./worker.sh`
     And I run `rondo policy explain --run last`
     Then the exit code is 6
-    And stdout mentions "Agent fixer asks for `iterate`"
+    And stdout mentions "Agent fixer requests `iterate`"
     And stdout mentions "context.iteration is 2"
     And stdout mentions "denied: `limit.iterations` forbids `iterate`"
 

@@ -47,7 +47,7 @@ Feature: Runs are steered and looked after on the command line
       | outcome | nothing |
     When I run `rondo continue last`
     Then the exit code is 0
-    And stdout mentions "go on with: rondo resume"
+    And stdout mentions "resume with: rondo resume"
     When I run `rondo continue last`
     Then the exit code is 0
     And stdout mentions "is not paused"
@@ -149,7 +149,7 @@ Feature: Runs are steered and looked after on the command line
     When I run `rondo loop --max-iterations 2 -- ./worker.sh`
     And I run `rondo fork last`
     Then the exit code is 0
-    And stdout mentions "go on with: rondo resume"
+    And stdout mentions "resume with: rondo resume"
 
   # ---- What cannot be done ----
 
@@ -186,7 +186,7 @@ Feature: Runs are steered and looked after on the command line
       | sinks add ops --webhook ftp://x      | expected an http             |
       | sinks add 'a b' --webhook http://x   | name                         |
       | sinks add ops --webhook http://x --kinds nosuch | no kind of warning |
-      | sinks add ops --command              | --command goes with          |
+      | sinks add ops --command              | --command requires a command          |
       | sinks remove nosuch                  | there is no sink             |
       | sinks test nosuch                    | there is no sink             |
       | sinks retry nosuch                   | no such dead letter          |

@@ -126,9 +126,7 @@ function Telemetry({ telemetry }) {
 function Body({ health }) {
   return (
     <>
-      {health.is_draining && (
-        <Notice>The server is shutting down and accepts no new runs.</Notice>
-      )}
+      {health.is_draining && <Notice>The server is shutting down and accepts no new runs.</Notice>}
       <div class="cards">
         <Loops loops={health.loops} />
         <Store store={health.store} />

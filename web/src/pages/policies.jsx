@@ -111,8 +111,7 @@ function NoneYet({ onBegin }) {
   return (
     <Notice tone="grey" icon="shield">
       <p>
-        <strong>No policies yet.</strong> Runs are limited only by their own
-        options.
+        <strong>No policies yet.</strong> Runs are limited only by their own options.
       </p>
       {onBegin && (
         <p>

@@ -150,9 +150,7 @@ function LimitsDialog({ run, action, title, submit, children, onClose, onDone })
           {problem}
         </p>
       )}
-      <p class="faint">
-        Empty fields are not changed. Policies may set a lower limit.
-      </p>
+      <p class="faint">Empty fields are not changed. Policies may set a lower limit.</p>
     </Dialog>
   );
 }

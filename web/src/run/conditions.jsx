@@ -141,8 +141,8 @@ export function Conditions({ run, log }) {
         </ul>
       ) : (
         <p class="pad faint">
-          This run has no exit conditions: it ends at a limit, or when its worker reports that it
-          is done.
+          This run has no exit conditions: it ends at a limit, or when its worker reports that it is
+          done.
         </p>
       )}
       {conditions.length > 0 && <p class="sr">{plural(conditions.length, "condition")}</p>}
