@@ -8,9 +8,9 @@
  *     ./fixer                 start a run
  *     ./fixer --limit 4       with at most four iterations: the fifth is denied
  *     ./fixer --die-in 3      drop dead in iteration 3, as a crash would
- *     ./fixer resume          go on where the last run was
+ *     ./fixer resume          continue the last run
  *
- * Exit code: that of the final status (0 = completed), 10 when the loop could not go on.
+ * Exit code: that of the final status (0 = completed), 10 when the loop could not continue.
  */
 #include <errno.h>
 #include <limits.h>
@@ -74,7 +74,7 @@ static void work(struct rondo_loop *loop, struct progress *progress)
         progress->found += is_prime(progress->next);
     }
     if (write_result(progress->found) < 0) {
-        /* This iteration failed; the loop goes on, three times in a row. */
+        /* This iteration failed; the loop continues, up to three times in a row. */
         rondo_loop_fail(loop, "cannot write primes.txt");
     }
 }

@@ -25,7 +25,7 @@ struct json_object;
          "Post signed JSON to this address; - = read it from the standard input") \
     KIND(SLACK, slack, SINK_HAS_URL,                                              \
          "Post a line of text to this Slack-compatible address; - likewise")      \
-    KIND(COMMAND, command, SINK_HAS_COMMAND, "Start the command behind --")
+    KIND(COMMAND, command, SINK_HAS_COMMAND, "Start the command after --")
 
 enum sink_target {
     SINK_HAS_URL,

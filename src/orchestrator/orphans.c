@@ -369,8 +369,8 @@ int orphans_adopt(struct orchestrator *orchestrator, bool is_first, struct rondo
     free(list);
     if (adoption.going + adoption.paused > 0) {
         orchestrator_tell(orchestrator, "took over the runs of %s: %zu resumed, %zu paused",
-                          is_first ? "the previous server" : "a server that is gone", adoption.going,
-                          adoption.paused);
+                          is_first ? "the previous server" : "a server that is gone",
+                          adoption.going, adoption.paused);
     }
     return r;
 }

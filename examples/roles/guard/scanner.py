@@ -28,7 +28,7 @@ def scan():
     for path in sorted(folder.glob("*.conf")):
         for number, line in enumerate(path.read_text().splitlines(), 1):
             if FOUND.match(line):
-                findings.append(f"{path.name}:{number}: a password stands in the file")
+                findings.append(f"{path.name}:{number}: password in plain text")
     return findings
 
 

@@ -141,8 +141,9 @@ WORLD_TEST(arguments_that_are_no_object_are_refused)
 {
     struct tool_world *world = *state;
     add(world, &echo);
-    world_expect_error(world, "echo", "{\"text\":",
-                       "are not a JSON object: not valid JSON: 1:9: expected a value, found the end");
+    world_expect_error(
+        world, "echo", "{\"text\":",
+        "are not a JSON object: not valid JSON: 1:9: expected a value, found the end");
     world_expect_error(world, "echo", "[1]", "must be a JSON object");
     world_expect_error(world, "echo", "{\"text\":1}",
                        "Error: the arguments of `echo` do not fit: `text`: expected string, got 1 "
