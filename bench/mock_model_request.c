@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Requests to the mock model server: HTTP/1.1 messages, and which turn a body asks for. */
+/* Requests to the mock model server: HTTP/1.1 messages, and which turn a body requests. */
 #include "mock_model_internal.h"
 
 #include "base/error.h"

@@ -29,7 +29,7 @@ enum agent_mode {
     AGENT_CHAT,           /**< one answer to each line of a person */
 };
 
-/** What a caller asks for besides the role file. Texts are borrowed. */
+/** What a caller requests besides the role file. Texts are borrowed. */
 struct agent_options {
     enum agent_mode mode;
     const char *prompt;             /**< required but for AGENT_CHAT */
@@ -44,7 +44,7 @@ struct agent_options {
                                   says of its model; NULL = none */
     bool is_dry_run;         /**< no model is asked, and no key is needed */
     const struct role_findings *findings; /**< about the role and its skills; NULL = none */
-    bool accepts_unprotected; /**< run without protections that the role asks for in vain */
+    bool accepts_unprotected; /**< run without protections that the role requests in vain */
     bool is_file_named;       /**< a person has named the role's file: see agent_confirm_role() */
 };
 
@@ -119,7 +119,7 @@ int agent_attach(struct agent *agent, struct loop *loop, struct rondo_error *err
 int agent_change_model(struct loop_spec *spec, const char *model, struct rondo_error *err);
 
 /**
- * Accept that a recorded run goes without protections that its role asks for. Nothing happens to a
+ * Accept that a recorded run goes without protections that its role requests. Nothing happens to a
  * run that is none of a role file.
  */
 void agent_accept_unprotected(struct loop_spec *spec);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The calls that a reply asks for. Each goes through the same gates in the same order: does the
+ * The calls that a reply requests. Each goes through the same gates in the same order: does the
  * tool exist, do the arguments fit, do the role's permissions allow it, do the policies, does a
  * person where one has to be asked. What does not pass is answered with the reason, so that the
  * model can do something else.
@@ -137,7 +137,7 @@ static void write_refusal(const struct agent *agent, size_t index, struct buf *r
                                  : "not called");
 }
 
-/** A call that a setting of the role wants confirmed. @return whether it may be made */
+/** A call that must be confirmed by a setting of the role. @return whether it may be made */
 static bool is_confirmed(struct call_round *round, size_t index, const struct tool *tool,
                          const char *arguments, bool is_approved)
 {

@@ -108,7 +108,7 @@ int agent_load(struct agent *agent, struct rondo_error *err);
 /** Ask the model. @param words of a person, or NULL. @return enum agent_next or a negative code */
 int agent_ask(struct agent *agent, const char *words, struct rondo_error *err);
 
-/* ---- agent_prompt.c: what the model is told at the beginning of an iteration ----------------- */
+/* ---- agent_prompt.c: the model's prompt at the beginning of an iteration ----------------- */
 
 void agent_write_prompt(const struct agent *agent, const char *words, struct buf *ret_text);
 /** The exit conditions as last verified; of those not met the end of the output. */
@@ -172,7 +172,7 @@ int agent_call_own(struct agent *agent, size_t index, struct rondo_error *err);
  * when no other contradicts it. @return enum agent_next or a negative code
  */
 int agent_call_finishes(struct agent *agent, size_t count, struct rondo_error *err);
-/** What finish_task was told. @return whether it says how the task ends */
+/** The arguments of finish_task. @return whether it says how the task ends */
 bool agent_read_finish(struct json_object *arguments, enum run_finish *ret_finish);
 
 /* ---- agent_verify.c: exit conditions that tools verify --------------------------------------- */

@@ -76,7 +76,7 @@ enum delivery_outcome {
     DELIVERY_OK = 0,
     DELIVERY_FAILED,   /**< try again later */
     DELIVERY_DEAD,     /**< no more attempts: the sink is gone or disabled */
-    DELIVERY_DROPPED,  /**< the sink was removed: nobody wants it any more */
+    DELIVERY_DROPPED,  /**< the sink was removed */
     DELIVERY_CANCELLED /**< this process ends: the attempt does not count */
 };
 

@@ -59,8 +59,8 @@ struct monitor_options {
     void (*log)(void *context, const char *line);
     void *log_context;
     /**
-     * Told each warning once that comes into the store, by whichever monitor; NULL = nobody. On the
-     * monitor's thread. Not durable: what comes while no process listens is not told.
+     * Called once for each warning that comes into the store, by whichever monitor; NULL = nobody.
+     * On the monitor's thread. Not durable: what comes while no process listens is not reported.
      */
     void (*on_warning)(void *context, const char *agent_id, const char *json);
     void *on_warning_context;

@@ -127,7 +127,7 @@ static int load_cursor(struct monitor *monitor, struct rondo_error *err)
     return r;
 }
 
-/** Warnings that are there already when this process begins are not told. */
+/** Warnings that exist when this process begins are not reported. */
 static int begin_follow(struct monitor *monitor, struct rondo_error *err)
 {
     if (monitor->on_warning == NULL || monitor->follow != NULL) {

@@ -21,10 +21,10 @@
 #define MONITOR_CURSOR_KEY     "cursor"
 #define MONITOR_REFUSED_KEY    "refused"
 
-/** Events read at a time, and wanted ones among them. */
+/** Events read at a time, and matching ones among them. */
 #define MONITOR_PAGE        4096
 #define MONITOR_PAGE_WANTED 256
-/** Bytes of wanted events' data read at a time. */
+/** Bytes of matching events' data read at a time. */
 #define MONITOR_PAGE_BYTES (4 * LIMIT_MIB)
 /** Different denials that one run is warned of. */
 #define MONITOR_DENIALS 64
@@ -105,7 +105,7 @@ struct monitor {
     bool is_refusal_changed;
     struct found_warnings found;
     uint64_t until_prune;          /**< warnings to be made until old ones are forgotten */
-    struct warning_follow *follow; /**< what on_warning is told; NULL before the first look */
+    struct warning_follow *follow; /**< what on_warning gets; NULL before the first look */
     bool is_failing;
 
     _Atomic uint64_t position; /**< copy of `reached` for other threads */

@@ -54,7 +54,7 @@ void sink_fini(struct sink *sink);
 int sink_find(struct store *store, const char *name, struct sink *ret_sink, int64_t *ret_version,
               struct rondo_error *err);
 
-/** Whether a sink wants a warning. One that is disabled wants none. */
+/** Whether a sink subscribes to a warning. A disabled one gets none. */
 bool sink_wants(const struct sink *sink, const struct warning *warning);
 
 /** Disable a sink, for a reason in words. A sink that was changed meanwhile stays.

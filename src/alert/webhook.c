@@ -102,7 +102,7 @@ static void set_error(struct webhook_result *result, const char *text)
     warning_set_text(result->error, sizeof(result->error), text);
 }
 
-/** What a receiver asks us to wait; the numbers that we choose ourselves are tiny here. */
+/** The wait that a receiver requests; the numbers that we choose ourselves are tiny here. */
 static int64_t asked_wait_ns(const struct http_response *response, int64_t now_ns)
 {
     struct retry_policy policy = {

@@ -27,7 +27,7 @@ struct webhook_ports {
 
 struct webhook_result {
     enum delivery_outcome outcome;
-    bool is_gone;                    /**< the receiver said that it will never want anything */
+    bool is_gone;                    /**< the receiver refused all future deliveries */
     int64_t wait_ns;                 /**< it asked not to be called before; 0 = it did not */
     char error[DELIVERY_ERROR_SIZE]; /**< why it failed; "" = it did not */
 };

@@ -41,7 +41,7 @@ size_t text_escape_len(const char *text, size_t len);
 /** Append money ("0.25"): a JSON number, too. @param micro millionths */
 void text_money(int64_t micro, struct buf *ret_buf);
 
-/** A cost that nobody knows: a model without a price, or tokens that were not told. */
+/** A cost that nobody knows: a model without a price, or tokens that were not reported. */
 #define COST_UNKNOWN INT64_C(-1)
 
 /** Append a cost for people: as money, or "unknown" below 0. */

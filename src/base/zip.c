@@ -16,7 +16,7 @@ void zip_pack(const void *bytes, size_t len, struct buf *ret_buf)
     char *room = buf_room(ret_buf, bound);
     size_t packed_len = ZSTD_compress(room, bound, bytes, len, ZIP_LEVEL);
     if (ZSTD_isError(packed_len)) {
-        abort(); /* With room for the bound only want of memory is left. */
+        abort(); /* With room for the bound only lack of memory is left. */
     }
     buf_grown(ret_buf, packed_len);
 }

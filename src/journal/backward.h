@@ -20,7 +20,7 @@ struct backward {
 /**
  * Hand out events, newest first. Unlike in callbacks of the store, the function may use the store.
  * @param fn          returns false to end
- * @param ret_reached seq of the last event that was looked at, wanted or not; `before` when none
+ * @param ret_reached seq of the last event that was looked at, matching or not; `before` when none
  */
 int backward_visit(struct store *store, const struct backward *backward, store_event_fn *fn,
                    void *context, uint64_t *ret_reached, struct rondo_error *err);

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 
 enum model_stop {
-    MODEL_STOP_END = 0,  /**< it has said what it wants to say */
+    MODEL_STOP_END = 0,  /**< its message is complete */
     MODEL_STOP_TOOLS,    /**< it waits for tools */
     MODEL_STOP_LENGTH,   /**< max_tokens was reached: the reply is cut */
     MODEL_STOP_FILTERED, /**< the provider's content filter stopped it */

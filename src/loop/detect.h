@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Finding the command of a standard exit condition from the files of a project: one table,
- * first row that fits wins. What was chosen is told to the user and recorded with the run.
+ * first row that fits wins. What was chosen is shown to the user and recorded with the run.
  */
 #pragma once
 

@@ -130,7 +130,7 @@ static int64_t delay_left(const struct run_state *state, const struct loop_spec 
     int64_t left = state->last_finished_ns + spec->delay_ns - now_ns;
     int64_t time_left = loop_step_time_left_ns(state, spec, now_ns);
     if (left > spec->delay_ns) {
-        /* A clock that was set back tells nothing; waiting for it could take for ever. */
+        /* A clock that was set back proves nothing; waiting for it could take for ever. */
         left = left - spec->delay_ns > LOOP_CLOCKS_DIFFER_NS ? 0 : spec->delay_ns;
     }
     return left < time_left ? left : time_left;

@@ -52,7 +52,8 @@ static struct json_object *defaults_of(struct json_object *schema)
     return content;
 }
 
-/** What is said to a form: the person's word, the form's defaults where they are wanted, or no. */
+/** What is said to a form: the person's word, the form's defaults where they are accepted, or no.
+ */
 static enum mcp_consent answer_form(const struct mcp_inbox *inbox, struct json_object *params,
                                     bool may_ask, struct json_object **ret_content)
 {

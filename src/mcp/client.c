@@ -52,7 +52,7 @@ struct mcp_client {
     bool is_open;
     enum era era;
     uint64_t session;
-    struct json_object *schemas; /* name -> input schema, where headers are wanted; or NULL */
+    struct json_object *schemas; /* name -> input schema, where headers are required; or NULL */
 };
 
 /** What a request needs to know of the session it runs in. */
@@ -438,7 +438,7 @@ static struct session_call call_begin(struct mcp_client *client, int64_t deadlin
 
 /* --- lists --- */
 
-/** Remember which tools want headers; leave out those that want impossible ones. */
+/** Remember which tools require headers; leave out those that require impossible ones. */
 static void sort_out_headers(struct mcp_client *client, struct json_object *tools)
 {
     struct json_object *schemas = json_object_new_object();
@@ -572,7 +572,7 @@ static int find_headers(struct session_call *call, const char *name, struct json
     return r;
 }
 
-/** Whether a result asks for input (2026-07-28) before the call continues. */
+/** Whether a result requests input (2026-07-28) before the call continues. */
 static bool wants_input(const struct session_call *call, struct json_object *result)
 {
     return call->is_modern &&

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* From the description of an MCP server (an `mcp` entry of a role or of rondo.yaml, as JSON) to a
- * client, and which of the server's tools it wants. */
+ * client, and which of the server's tools it uses. */
 #pragma once
 
 #include "mcp/mcp.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Headers of 2026-07-28 that repeat parts of a request: how values are written, and which arguments
- * a tool's schema wants to see in headers (`x-mcp-header`). Pure.
+ * a tool's schema requires in headers (`x-mcp-header`). Pure.
  */
 #pragma once
 

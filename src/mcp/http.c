@@ -579,7 +579,7 @@ static int http_notify(void *context, uint64_t session, const struct mcp_exchang
                      left > 0 ? left : 1, exchange->cancel, err);
 }
 
-/* --- listening for what a server asks outside of a reply --- */
+/* --- listening for requests that a server makes outside of a reply --- */
 
 static void *listen_to_server(void *context)
 {

@@ -82,7 +82,7 @@ void mcp_inbox_take(struct mcp_inbox *inbox, struct json_object *message, struct
 
 /**
  * Write the answers to the `inputRequests` of a result (2026-07-28) as one object.
- * @return RONDO_ERR_UNSUPPORTED when one asks for what we never give
+ * @return RONDO_ERR_UNSUPPORTED when one requests what we never give
  */
 int mcp_answer_inputs(struct json_object *requests, const struct mcp_inbox *inbox,
                       struct buf *ret_json, struct rondo_error *err);
@@ -109,7 +109,7 @@ struct mcp_outgoing {
     const char *request_state;   /**< opaque text; request_state_len bytes */
     size_t request_state_len;
     const char *traceparent; /**< in _meta; NULL = none */
-    bool reports_progress;   /**< asks for it, with the id as token */
+    bool reports_progress;   /**< requests it, with the id as token */
     int64_t cancels;         /**< notifications/cancelled: id of the request; else 0 */
 };
 

@@ -51,7 +51,7 @@ static void add(char ***list, char *text)
 static bool is_file(const char *path)
 {
     struct stat status;
-    /* opens: only tells whether a word names a file */
+    /* opens: only finds whether a word names a file */
     return stat(path, &status) == 0 && S_ISREG(status.st_mode);
 }
 
@@ -65,7 +65,7 @@ static char *resolve_word(const char *word, const char *folder)
 {
     auto_free char *path = join(folder, word);
     bool may_be_file = word[0] != '-' && word[0] != '/' && strpbrk(word, "./") != NULL;
-    /* opens: only tells whether a word names a file */
+    /* opens: only finds whether a word names a file */
     return may_be_file && file_exists(path) ? steal_pointer(&path) : memory_dup_string(word);
 }
 
@@ -153,7 +153,8 @@ static int find_cache(struct buf *ret_path, struct rondo_error *err)
     return 0;
 }
 
-/** What tells one server from another: what it is called, where it was registered, its program. */
+/** What distinguishes one server from another: what it is called, where it was registered, its
+ * program. */
 static void write_identity(const struct mcp_options *options, const char *folder,
                            char ret_digits[DIGEST_HEX_SIZE])
 {

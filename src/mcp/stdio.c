@@ -62,7 +62,8 @@ struct reply_waiter {
 
 struct mcp_stdio {
     char *name;
-    struct json_object *form; /* what the server asks a person, until a waiter takes it; or NULL */
+    struct json_object
+        *form; /* the server's question to a person, until a waiter takes it; or NULL */
     struct mcp_place place;
     const char *supervisor;
     const struct clock *clock;

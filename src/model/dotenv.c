@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* `.env` files. Pure but for getenv(), which interpolation asks first. */
+/* `.env` files. Pure but for getenv(), which interpolation reads first. */
 #include "model/dotenv.h"
 
 #include "base/buf.h"

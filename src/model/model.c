@@ -435,7 +435,7 @@ static void judge_reply(struct model_reply *reply)
 }
 
 /**
- * A reply whose tokens the server does not tell costs nobody knows what; one that never came, and a
+ * A reply whose tokens the server does not report has an unknown cost; one that never came, and a
  * model that is free, costs nothing.
  */
 static bool is_cost_known(const struct prices *prices, const struct model_reply *reply)

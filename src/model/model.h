@@ -25,7 +25,7 @@ struct random;
 struct model;
 struct prices;
 
-/** What a user asks for. Texts are borrowed for the time of model_open. */
+/** What a user requests. Texts are borrowed for the time of model_open. */
 struct model_options {
     const char *provider;      /**< "openai", "anthropic", "ollama", "groq", ..., "scripted" */
     const char *name;          /**< of the model; for "scripted" the path of the file of turns */

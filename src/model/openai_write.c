@@ -134,7 +134,7 @@ static void write_call(struct json_writer *writer, const struct model_call *call
     json_end_object(writer);
 }
 
-/** What the server wants back beside text and calls. */
+/** What the server must get back besides text and calls. */
 static void write_native_parts(struct json_writer *writer, const struct model_reply *reply,
                                struct json_object *native)
 {

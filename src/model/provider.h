@@ -17,7 +17,7 @@ enum provider_trait {
     PROVIDER_IS_OPENAI = 1, /**< max_completion_tokens; the rule for reasoning models */
     PROVIDER_NO_STREAM_OPTIONS =
         2, /**< refuses `stream_options`, sends usage without being asked */
-    PROVIDER_REPEATS_REASONING = 4,  /**< wants its `reasoning_content` back */
+    PROVIDER_REPEATS_REASONING = 4,  /**< requires its `reasoning_content` back */
     PROVIDER_TAKES_IDEMPOTENCY = 8,  /**< header Idempotency-Key */
     PROVIDER_IS_LOCAL = 16,          /**< costs nothing */
     PROVIDER_LIMITS_COMPLETION = 32, /**< `max_completion_tokens` instead of `max_tokens` */

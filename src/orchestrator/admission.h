@@ -38,8 +38,8 @@ void admission_raise_descriptors(void);
 struct admission_room admission_look(void);
 
 /**
- * How many loops there may be.
- * @param wanted  by option; 0 = as many as there is room for
+ * The maximum number of loops.
+ * @param wanted by option; 0 = as many as there is room for
  * @param running now: their memory and tasks are taken already
  * @return at least 1
  */

@@ -21,9 +21,9 @@
 #include <utlist.h>
 
 /**
- * An agent whose model is scripted uses 32 KiB of it (tests/unit/orchestrator/test_many.c tells); a
- * call that is alone in its reply is made on this stack, and call threads have as much. Only what
- * is touched takes memory.
+ * An agent whose model is scripted uses 32 KiB of it (measured by
+ * tests/unit/orchestrator/test_many.c); a call that is alone in its reply is made on this stack,
+ * and call threads have as much. Only what is touched takes memory.
  */
 #define STACK_BYTES ((size_t)512 * 1024)
 /** Agents that are opened at the same time: reading a role takes memory for a moment, but most of
@@ -323,7 +323,7 @@ static void release_run(struct run_execution *execution)
     }
 }
 
-/** The store failed: nobody is told that it is ready until something could be written. */
+/** The store failed: readiness is not reported until something could be written. */
 static void note_store_failure(struct run_execution *execution)
 {
     struct orchestrator *orchestrator = execution->orchestrator;

@@ -176,7 +176,7 @@ void executor_join_ended(struct orchestrator *orchestrator);
 int executor_check(struct orchestrator *orchestrator, const struct loop_spec *spec,
                    struct rondo_error *err);
 
-/** Claim an existing run as a resume that a person wants. @return as loop_resume */
+/** Claim an existing run as a resume that a person requested. @return as loop_resume */
 int executor_resume(struct orchestrator *orchestrator, const char *run_id, const char *by,
                     const struct loop_limits *limits, struct loop **ret_loop,
                     struct loop_opening *ret_opening, struct rondo_error *err);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * The life of an orchestrator, and its scheduler: one thread that begins what waits and looks at
- * the store. Running loops have threads of their own (executor.c); what people and programs want of
- * runs is in commands.c.
+ * the store. Running loops have threads of their own (executor.c); requests of people and programs
+ * are in commands.c.
  */
 #include "orchestrator/orchestrator.h"
 

@@ -52,7 +52,7 @@ struct orchestrator_options {
     int64_t scan_ns;        /**< 0 = ORCHESTRATOR_SCAN_NS */
     int64_t retry_ns;       /**< 0 = ORCHESTRATOR_RETRY_NS */
     enum orchestrator_orphans orphans;
-    /** Told what people should know, one line without its end; any thread; NULL = nobody. */
+    /** Called with what people should know, one line without its end; any thread; NULL = nobody. */
     void (*log)(void *context, const char *line);
     void *log_context;
     bool is_quiet; /**< only what is wrong */

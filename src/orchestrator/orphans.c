@@ -299,7 +299,7 @@ static bool is_seen_to(const struct orchestrator *orchestrator, const struct ass
         strcmp(run->owner, runtime_owner(runtime)) != 0) {
         return true;
     }
-    /* A server that was here before may have had a name that tells nothing any more, as in a
+    /* A server that was here before may have had a name that means nothing any more, as in a
        container. Where it does live, the claim decides. */
     return is_ours || (!is_first && !assignment_is_dead(assignment));
 }

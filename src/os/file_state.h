@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What tells whether a file is still the one that was looked at before, in one system call. */
+/* Detects whether a file is still the one that was looked at before, in one system call. */
 #pragma once
 
 #include <stdbool.h>

@@ -10,12 +10,12 @@
 
 /**
  * Send a state: "READY=1\nSTATUS=...". Any thread; does not block.
- * @return whether a service manager was told
+ * @return whether a service manager was notified
  */
 bool notify_send(const char *state);
 
 /**
- * How often the service manager wants to hear "WATCHDOG=1" from this process (WATCHDOG_USEC,
+ * How often the service manager expects "WATCHDOG=1" from this process (WATCHDOG_USEC,
  * WATCHDOG_PID), in nanoseconds: half of the time after which it would end the service. 0 = it does
  * not watch.
  */

@@ -34,12 +34,12 @@
 /** State of one whose client has finished sending and waits for the answer. */
 #define STATE_FIN_WAIT2 5
 
-/** What confines a process, as far as /proc tells. */
+/** What confines a process, as far as /proc shows. */
 struct process_confinement {
     dev_t namespace_device;
     ino_t namespace_inode;
     long seccomp_mode;
-    long seccomp_filters; /**< -1 = an old kernel does not tell */
+    long seccomp_filters; /**< -1 = an old kernel does not report it */
 };
 
 static bool read_seccomp(const char *path, struct process_confinement *ret_confinement)
@@ -226,7 +226,7 @@ static bool ask_kernel(const struct socket_query *question, struct reply *ret_re
            ret_reply->head.nlmsg_type == SOCK_DIAG_BY_FAMILY;
 }
 
-/** @return whether the kernel tells of the connection between just these two */
+/** @return whether the kernel reports the connection between just these two */
 static bool ask_for_row(const struct sockaddr_storage *from, const struct sockaddr_storage *to,
                         struct socket_row *ret_row)
 {

@@ -16,8 +16,8 @@ struct policy_gate;
  * Open the gate of a run and read its policies.
  * @param watch    of its policies; outlives the gate
  * @param run      copied
- * @param in_force digest that the run's journal has last, "" = built in: the first refresh tells
- *                 when it is another one
+ * @param in_force digest that the run's journal has last, "" = built in: the first refresh
+ *                 reports when it is another one
  * @return 0 with *ret_gate for policy_gate_free(); RONDO_ERR_INVALID, RONDO_ERR_NOT_FOUND when
  *         there are no valid policies; RONDO_ERR_DENIED when they must be confirmed
  */

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What policies are asked: may this run take this step, in this situation? One form, from the loop
- * that asks to the engine that decides. The run changes seldom, so its entities are made of it once
- * (policy/subject.h); the request is new for each step.
+ * What policies are asked: may this run take this step, in this situation? One form, from the
+ * requesting loop to the deciding engine. The run changes seldom, so its entities are made of it
+ * once (policy/subject.h); the request is new for each step.
  */
 #pragma once
 
@@ -35,7 +35,7 @@ struct policy_run {
     size_t resource_count;
 };
 
-/** A step that the run wants to take, and what the runtime knows, from the run's own journal. */
+/** A step that the run is about to take, and what the runtime knows, from the run's own journal. */
 struct policy_request {
     enum vocabulary_action action;
     const char *resource;  /**< id of the tool or model; NULL = the run itself */

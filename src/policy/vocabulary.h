@@ -10,7 +10,7 @@
 
 struct buf;
 
-/** What an agent asks to do. The order is that of the documentation. */
+/** The action that an agent requests. The order is that of the documentation. */
 enum vocabulary_action {
     ACTION_ITERATE,
     ACTION_CALL_MODEL,

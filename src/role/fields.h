@@ -137,7 +137,7 @@ extern const struct role_shape role_shape_skill;
 const struct role_shape *role_variant_find(const struct role_variants *variants, const char *type,
                                            size_t len);
 
-/** Whether a value asks for a protection that is not given. @param value in normal form */
+/** Whether a value requests a protection that is not given. @param value in normal form */
 bool role_field_is_unhonoured(const struct role_field *field, struct json_object *value);
 
 /** A field's default for a schema as JSON text. @param is_1_0 v1.0, else v1.13 */

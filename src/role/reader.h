@@ -30,7 +30,7 @@ void reader_error(struct role_reader *reader, const struct yaml_node *node, cons
                   const char *format, ...) __attribute__((format(printf, 4, 5)));
 void reader_warning(struct role_reader *reader, const struct yaml_node *node, const char *hint,
                     const char *format, ...) __attribute__((format(printf, 4, 5)));
-/** A protection that the file asks for and that is not given. */
+/** A protection that the file requests and that is not given. */
 void reader_unprotected(struct role_reader *reader, const struct yaml_node *node, const char *hint,
                         const char *format, ...) __attribute__((format(printf, 4, 5)));
 

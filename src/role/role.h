@@ -159,7 +159,7 @@ void role_drop_normal(struct role *role);
 void role_free(struct role *role);
 
 /**
- * What `run` will not do, though the file asks for it: one warning for each section, tool type or
+ * What `run` will not do, though the file requests it: one warning for each section, tool type or
  * setting (ingest, sinks, triggers, memory, ...), by name.
  */
 void role_find_unsupported(const struct role *role, struct role_findings *findings);

@@ -15,7 +15,7 @@
 /** Of the requests that an address may send each second, one in so many may have a wrong token. */
 #define FAILURES_SHARE 20
 
-/** What every answer tells browsers, also one to a request that never got this far. */
+/** What every answer sets for browsers, also one to a request that never got this far. */
 static const char *const safety[][2] = {
     {"X-Content-Type-Options", "nosniff"},
     {"Referrer-Policy", "no-referrer"},

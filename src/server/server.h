@@ -41,7 +41,7 @@ struct server_options {
 int server_start(const struct server_options *options, struct server **ret_server,
                  struct rondo_error *err);
 /**
- * Tell the streams of the table of runs of a warning: for monitor_options.on_warning. Any thread,
+ * Notify the streams of the table of runs of a warning: for monitor_options.on_warning. Any thread,
  * until server_stop. NULL is allowed: nobody listens yet.
  */
 void server_tell(struct server *server, const char *agent_id, const char *json);

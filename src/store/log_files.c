@@ -94,7 +94,7 @@ static void append_path(struct buf *buf, const char *store_path, enum log_file w
 
 enum log_state { LOG_ABSENT, LOG_KNOWN, LOG_EMPTY, LOG_UNKNOWN };
 
-/** Append the line of a file, if it is there, and tell what is known of it. */
+/** Append the line of a file, if it is there, and report what is known of it. */
 static int examine(const char *store_path, enum log_file which, const struct log_record *record,
                    struct buf *ret_line, enum log_state *ret_state, struct rondo_error *err)
 {

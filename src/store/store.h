@@ -124,7 +124,7 @@ enum store_commit_outcome {
     STORE_COMMITTED = 0,
     STORE_ALREADY_COMMITTED, /**< an earlier try had gone through; durable now */
     STORE_FENCED,            /**< the epoch is not the run's present one, or nobody holds the run
-                                  and the batch asks for a lease; nothing was written */
+                                  and the batch requests a lease; nothing was written */
 };
 
 /** Answer to one batch. */
@@ -134,7 +134,7 @@ struct store_commit_result {
     bool has_mail;     /**< letters are waiting for the run */
 };
 
-/** A claim: a process asks to execute a run. */
+/** A claim: a process requests to execute a run. */
 struct store_claim {
     const char *owner;
     int64_t lease_ns;
@@ -209,7 +209,7 @@ struct store_damaged_run {
     const char *detail; /**< what is wrong, for people */
 };
 
-/** Is told of a run that cannot be read; with the context of the list. */
+/** Called for a run that cannot be read; with the context of the list. */
 typedef void store_damaged_run_fn(const struct store_damaged_run *damaged, void *context);
 
 /** Which runs to list; newest first unless it says otherwise. */
@@ -225,7 +225,7 @@ struct store_run_query {
     bool is_ascending;
     const struct store_run_place *after; /**< only what follows this place; NULL = from the first */
     uint32_t limit;                      /**< 0 = all */
-    /** Is told of rows that cannot be read, which count against the limit; NULL = the list ends
+    /** Called for rows that cannot be read, which count against the limit; NULL = the list ends
      *  with RONDO_ERR_CORRUPT at the first one. */
     store_damaged_run_fn *damaged;
 };
@@ -344,7 +344,7 @@ struct store_ops {
     /**
      * End the lease of a holder that is known to be dead, if `epoch` is still the present one;
      * else do nothing. The next claim then succeeds. Should the holder live after all, it is fenced
-     * at its next commit that asks for a lease.
+     * at its next commit that requests a lease.
      */
     int (*expire_lease)(struct store *store, const char *run_id, uint64_t epoch,
                         struct rondo_error *err);
@@ -435,11 +435,10 @@ struct store_ops {
 
     /**
      * Change documents: all of it or nothing, durable on return. Changes apply in their order.
-     * @param ret_is_applied false when a version was another one than a change wants: nothing was
-     *                       changed then
-     * RONDO_ERR_INVALID and RONDO_ERR_LIMIT for names and data that are not allowed. After any
-     * other error it is unknown whether it was applied; conditions on versions make trying again
-     * safe.
+     * @param ret_is_applied false when a version was not the one that a change requires: nothing
+     * was changed then RONDO_ERR_INVALID and RONDO_ERR_LIMIT for names and data that are not
+     * allowed. After any other error it is unknown whether it was applied; conditions on versions
+     * make trying again safe.
      */
     int (*change_documents)(struct store *store, const struct store_change *changes, size_t count,
                             bool *ret_is_applied, struct rondo_error *err);

@@ -239,7 +239,7 @@ static void raise_position(struct writer *writer, uint64_t position)
     }
 }
 
-/** Count what was committed, and tell the readers. The mutex is held. */
+/** Count what was committed, and wake the readers. The mutex is held. */
 static void record_group(struct writer *writer, const struct group *group, uint64_t transactions)
 {
     uint64_t position = 0;

@@ -47,9 +47,9 @@ struct writer_counters {
 };
 struct writer_counters writer_counters(struct writer *writer);
 
-/** Told how long a transaction took, by the thread that made it, without any lock. */
+/** Called with the time that a transaction took, by the thread that made it, without any lock. */
 typedef void writer_observe_fn(void *context, int64_t duration_ns);
 
-/** Have somebody told from now on. @param observe NULL = nobody. `context` must outlive the last
+/** Set the observer from now on. @param observe NULL = nobody. `context` must outlive the last
  *  commit that began before. */
 void writer_observe(struct writer *writer, writer_observe_fn *observe, void *context);

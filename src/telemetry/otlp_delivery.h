@@ -14,7 +14,7 @@ struct random;
 
 /** Longest answer of a collector that is read, bytes. */
 #define OTLP_MAX_ANSWER_BYTES 65536
-/** Longest wait before the next attempt, also when the collector asks for more. */
+/** Longest wait before the next attempt, also when the collector requests more. */
 #define OTLP_MAX_WAIT_NS INT64_C(120000000000)
 
 enum otlp_outcome {

@@ -28,7 +28,7 @@ extern const char otlp_metrics_tail[];
 /** Write `"attributes":[...]`. */
 void otlp_write_attributes(struct json_writer *writer, const struct attributes *attributes);
 
-/** Write an unsigned or signed 64-bit integer, or a finite number, as OTLP wants it. */
+/** Write an unsigned or signed 64-bit integer, or a finite number, as OTLP requires it. */
 void otlp_write_long(struct json_writer *writer, const char *key, int64_t number);
 void otlp_write_double(struct json_writer *writer, const char *key, double number);
 

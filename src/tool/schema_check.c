@@ -87,7 +87,7 @@ static void write_quoted(struct json_object *value, struct buf *text)
     json_object_put(copy);
 }
 
-/** Begin a fault. @return where to write it on, or NULL when it is not told */
+/** Begin a fault. @return where to write it on, or NULL when it is not reported */
 static struct buf *begin_fault(struct schema_check *check, const struct value_place *place)
 {
     if (check->faults == NULL || ++check->fault_count > SCHEMA_MAX_FAULTS) {

@@ -20,7 +20,7 @@ struct json_object;
 #define SCHEMA_MAX_DEPTH 64
 /** Schemas looked at in one check. */
 #define SCHEMA_MAX_STEPS 100000
-/** Faults that are told. */
+/** Faults that are reported. */
 #define SCHEMA_MAX_FAULTS 5
 
 /**

@@ -37,7 +37,7 @@ int toolbox_open(struct toolbox *toolbox, struct json_object *config, struct ron
  * TOOLBOX_MAX_TOOLS.
  * @param tool its strings are taken over, also on failure; `context` stays the type's, see
  *             toolbox_own. Without a schema it takes no arguments. toolbox_open sets `permissions`
- *             where they are NULL, and `needs_confirmation` where the entry asks for it
+ *             where they are NULL, and `needs_confirmation` where the entry requests it
  */
 int toolbox_add(struct toolbox *toolbox, const struct tool *tool, struct rondo_error *err);
 

@@ -22,7 +22,7 @@ struct body {
 bool body_is_known(const struct loop_spec *spec);
 
 /**
- * Open what the loop's spec asks for.
+ * Open what the loop's spec requests.
  * @param worker_options for a worker command
  * @param agent          opened for the run, which then is one of a role; attached here. Or NULL
  * @param ret_body       body_close(), before the loop is freed
@@ -40,7 +40,7 @@ void body_close(struct body *body);
  */
 int body_run(struct body *body, struct rondo_error *err);
 
-/** A tier that a spec asks for and that does not work here. */
+/** A tier that a spec requests and that does not work here. */
 struct body_sandbox {
     enum sandbox_tier tier;
     bool is_worker;   /**< it is the worker's, else that of the exit conditions */
@@ -48,7 +48,7 @@ struct body_sandbox {
 };
 
 /**
- * Find out by trying whether the sandboxes that a spec asks for work here. Takes some milliseconds.
+ * Find out by trying whether the sandboxes that a spec requests work here. Takes some milliseconds.
  * @param ret_missing set when the answer is false
  */
 bool body_has_sandbox(const struct loop_spec *spec, struct body_sandbox *ret_missing);

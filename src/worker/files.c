@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Hand-over folders. Paths are only told to the command and to its sandbox; what is done here goes
- * by descriptors.
+ * Hand-over folders. Paths are only passed to the command and to its sandbox; what is done here
+ * goes by descriptors.
  */
 #include "worker/files.h"
 

@@ -35,7 +35,7 @@ const struct option_row gc_options[] = {
     {0},
 };
 
-/** Unused space that people are told of, in bytes. */
+/** Unused space that is reported, in bytes. */
 #define SHOWN_UNUSED_BYTES (1024 * 1024)
 
 static void print_space(const struct store_gc_result *result, struct buf *out)

@@ -47,7 +47,7 @@ static void add_model(const struct role_model *model, struct fields *fields)
     fields_add(fields, "model", buf_string(&text));
 }
 
-/** Append what tells one tool from another of its type, in parentheses. */
+/** Append what distinguishes a tool from others of its type, in parentheses. */
 static void add_detail(struct json_object *tool, struct buf *out)
 {
     static const char *const keys[] = {"name",     "base_url", "command",   "url", "root_path",

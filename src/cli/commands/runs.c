@@ -143,7 +143,7 @@ static bool take_run(const struct store_run *run, void *context)
     return true;
 }
 
-/** Runs of a damaged store that are told of one by one. */
+/** Runs of a damaged store that are reported one by one. */
 #define DAMAGED_SHOWN 20
 
 static void take_damaged(const struct store_damaged_run *damaged, void *context)
@@ -173,7 +173,7 @@ static void print_listing(const struct run_table *listing, uint32_t limit)
     }
 }
 
-/** The others were listed; the exit code tells scripts that some are missing. */
+/** The others were listed; the exit code shows scripts that some are missing. */
 static int report_damaged(const struct run_table *listing, struct rondo_error *err)
 {
     if (listing->damaged_count == 0) {

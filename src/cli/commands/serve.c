@@ -270,7 +270,7 @@ static void log_warning(void *context, const char *agent_id, const char *json)
     pthread_mutex_unlock(&serving->lock);
 }
 
-/** The exporter wants gauges. */
+/** The exporter requires gauges. */
 static size_t take_gauges(void *context, struct metrics_gauge *ret_gauges, size_t size)
 {
     struct serving *serving = context;
@@ -464,7 +464,7 @@ static void notify_status(const struct serving *serving, const char *first)
     notify_send(text);
 }
 
-/** Until a signal asks to end. Only this thread takes these signals. */
+/** Until a signal requests the end. Only this thread takes these signals. */
 static void wait_for_end(struct serving *serving, const sigset_t *signals)
 {
     int64_t watchdog_ns = notify_watchdog_ns();

@@ -39,7 +39,7 @@ const struct option_row show_options[] = {
     {0},
 };
 
-/** Protections that the role asks for and the run goes without. */
+/** Protections that the role requests and the run goes without. */
 static void add_unprotected(struct fields *fields, struct json_object *agent)
 {
     struct json_object *list = NULL;
@@ -51,7 +51,7 @@ static void add_unprotected(struct fields *fields, struct json_object *agent)
     }
 }
 
-/** The role file of an agent, and the model that it asks. */
+/** The role file of an agent, and the model that it uses. */
 static void add_role(struct fields *fields, const struct loop_spec *spec)
 {
     auto_json struct json_object *agent = NULL;

@@ -163,7 +163,7 @@ static int open_server(struct tools_source *source, const struct tools_values *v
     return open_entry(source, entry, err);
 }
 
-/** All servers; one that cannot be reached is told and passed over. */
+/** All servers; one that cannot be reached is reported and skipped. */
 static int open_all_servers(struct tools_source *source, const struct tools_values *values,
                             struct rondo_error *err)
 {

@@ -107,7 +107,7 @@ static void write_completer(const struct dialect *dialect, enum option_completes
     buf_append_string(out, dialect->words_end);
 }
 
-/** Shell code that appends the word $w to $command as long as a group wants one more. */
+/** Shell code that appends the word $w to $command as long as a group requires one more. */
 static void write_search(struct buf *out)
 {
     buf_append_string(out, "        case $w in -*) continue ;; esac\n"

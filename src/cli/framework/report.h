@@ -23,7 +23,7 @@ int report_held(const struct session *session, const struct store_run *holder,
 
 /**
  * Exit code of a command, with what became of its output: what a full disk has swallowed is no
- * success. A reader that has closed its pipe has what it wanted.
+ * success. A reader that has closed its pipe has what it needed.
  */
 int report_exit_code(int exit_code);
 

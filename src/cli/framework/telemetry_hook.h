@@ -6,8 +6,8 @@
 #include "telemetry/telemetry.h"
 
 /**
- * Begin to export a run, unless a server exports the store. What is wrong with the environment is
- * told as a warning: a run does not fail for its telemetry.
+ * Begin to export a run, unless a server exports the store. Errors in the environment are
+ * reported as a warning: a run does not fail for its telemetry.
  * @param after events up to this one were there before
  * @return telemetry_hook_stop(), or NULL
  */

@@ -44,7 +44,7 @@ void display_output(void *display, const char *bytes, size_t len);
 void display_pause(struct display *display);
 void display_resume(struct display *display);
 
-/** Tell whether the store fails at present. Any thread. */
+/** Report whether the store fails at present. Any thread. */
 void display_store_failing(struct display *display, bool is_failing);
 
 /** Show what was committed up to now, put the terminal in order, release. */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * What the progress display knows about a run: the fold of its committed events, and what the fold
- * leaves out but people want to see (durations, exit codes). One thread.
+ * leaves out but the display needs (durations, exit codes). One thread.
  */
 #pragma once
 

@@ -136,7 +136,7 @@ static int record_decided(struct loop *loop, const struct journal_event *event,
             return r;
         }
         if (!loop->is_degraded) {
-            return 0; /* It works again: the step may want its final checkpoint after all. */
+            return 0; /* It works again: the step may need its final checkpoint after all. */
         }
         loop_record_degraded(loop);
     }
@@ -258,7 +258,7 @@ static bool is_decision(const struct loop_effect *effect)
 /** @return enum loop_turn or a negative code. */
 static int advance(struct loop *loop, struct rondo_error *err)
 {
-    loop->has_mail = loop->has_mail || loop->state.is_paused; /* Nothing else would tell. */
+    loop->has_mail = loop->has_mail || loop->state.is_paused; /* Nothing else would report it. */
     loop_take_mail(loop);
     loop_end_body(loop);
     for (;;) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The driver: one running loop. It asks the step what comes next, performs it, and records the
+ * The driver: one running loop. It calls the step for what comes next, performs it, and records the
  * result; everything that is handed back to the caller has been committed before.
  *
  * The caller's own `while` is the loop:
@@ -44,7 +44,7 @@ struct loop_body_result {
     int64_t tokens;
     int64_t cost_micro; /**< COST_UNKNOWN (base/plain.h) = nobody knows */
     enum run_finish finish;
-    bool is_guarded; /**< a guard of the loop asks for `finish`, and not the worker */
+    bool is_guarded; /**< a guard of the loop requests `finish`, and not the worker */
     const char *summary;
     const char *message;
     const char *output;

@@ -126,11 +126,11 @@ int loop_record_checkpoint(struct loop *loop, const char *how, struct rondo_erro
 /** Read letters if some may wait, and record what they ask for. */
 void loop_take_mail(struct loop *loop);
 /**
- * Read letters though nothing tells of any: what was accepted before a decision counts for it.
+ * Read letters though nothing announces any: what was accepted before a decision counts for it.
  * @return whether they changed something
  */
 bool loop_look_for_mail(struct loop *loop);
-/** Record what one letter asks for, unless that was done. A store_letter_fn. @param context the
+/** Record what one letter requests, unless that was done. A store_letter_fn. @param context the
  * loop */
 bool loop_take_letter(const struct store_letter *letter, void *context);
 /** Sleep at a boundary, up to the first letter that changes something or until cancelled. */

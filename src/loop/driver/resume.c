@@ -404,7 +404,8 @@ static int rebuild(struct resuming *resuming, struct loop_opening *opening)
         return error_set(resuming->err, RONDO_ERR_STATE,
                          "run %s was cut off before its first event; start it again", loop->run_id);
     }
-    struct spec_reading first; /* tells first of all whether this version understands the journal */
+    struct spec_reading
+        first; /* determines first of all whether this version understands the journal */
     int r = read_options(runtime_store(loop->runtime), loop->run_id, 1, &first, resuming->err);
     if (r < 0) {
         return r;

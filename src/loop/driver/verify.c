@@ -126,7 +126,7 @@ static bool was_cut_off(const struct loop *loop)
     return is_cut_off && loop->parking == PARKING_NOW && !loop->is_in_body;
 }
 
-/** Verifiers run on threads of their own; what they are told is written before. */
+/** Verifiers run on threads of their own; their input is written before. */
 static void set_trace(struct loop *loop)
 {
     trace_parent(loop->run_id, TRACE_ITERATION, run_current_iteration(&loop->state),

@@ -28,7 +28,7 @@
 
 struct http_loop;
 
-/** What a caller asks the client's thread to do with a call; bits. */
+/** What a caller requests from the client's thread for a call; bits. */
 enum http_order {
     HTTP_ORDER_START = 1,
     HTTP_ORDER_RESUME = 2, /**< the caller has taken what was pending */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * One transfer: what libcurl is told to do, what it calls back, and what its end means. The
+ * One transfer: the options given to libcurl, what it calls back, and what its end means. The
  * callbacks run on the client's thread; the rest runs on the caller's, before and after.
  */
 #include "net/client/http_internal.h"
@@ -207,7 +207,7 @@ static int note_connected(void *context, char *remote, char *local, int remote_p
     return CURL_PREREQFUNC_OK;
 }
 
-/* --- what libcurl is told --- */
+/* --- options for libcurl --- */
 
 static void add_line(struct http_call *call, const char *line)
 {

@@ -135,7 +135,7 @@ static bool read_date(const char *text, int64_t *ret_ns)
     return true;
 }
 
-/** @return the delay that the server asks for, or -1 when it asks for none */
+/** @return the delay that the server requests, or -1 when it requests none */
 static int64_t server_delay_ns(const struct http_response *response, int64_t now_ns)
 {
     char text[64];

@@ -2,7 +2,7 @@
 /*
  * Listeners: TCP over IPv4 and IPv6, and Unix sockets that only their owner may use.
  *
- * all opens: the server's Unix socket, where its operator wants it; only a socket is removed.
+ * all opens: the server's Unix socket, where its operator configures it; only a socket is removed.
  */
 #include "base/auto.h"
 #include "base/error.h"

@@ -26,8 +26,8 @@
 #define READ_CHUNK_BYTES 16384
 /* A descendant that left the group can write for ever; after the child's end this much is read. */
 #define DRAIN_BYTES (1024 * 1024)
-/* While a deadline runs, looks are at most so far apart: one that comes much later tells of a
- * freeze.
+/* While a deadline runs, looks are at most so far apart: one that comes much later means
+ * a freeze.
  */
 #define LONGEST_WAIT_NS NS_PER_S
 #define FREEZE_NS       NS_PER_S

@@ -431,7 +431,7 @@ static void inspect(const struct supervisor *self)
     }
     struct git_watch *watch = git_watch_restore(&bytes);
     if (watch != NULL) {
-        (void)git_watch_end(watch, &notes, reason); /* Nobody is there to be told. */
+        (void)git_watch_end(watch, &notes, reason); /* There is nobody to report to. */
     }
     git_watch_free(watch);
     (void)!ftruncate(self->record_fd, 0); /* It says now that nothing is left to do. */

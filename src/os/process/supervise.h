@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * The supervisor: a small process between Rondo and a command, made from the same binary. It is a
- * child subreaper and holds one end of a lifeline pipe: when Rondo dies in any way, or asks for it,
+ * child subreaper and holds one end of a lifeline pipe: when Rondo dies in any way, or requests it,
  * it kills every descendant of the command, wherever they hid (setsid, double fork), and only then
  * ends. While it lives it can hold a lock file, so that the next owner of the run knows when
  * nothing of the former command is left.
@@ -21,7 +21,7 @@
  */
 int supervise_main(int argc, char **argv);
 
-/** What a supervisor is told when it is started. Borrowed. */
+/** What a supervisor gets when it is started. Borrowed. */
 struct supervise_order {
     const char *supervisor; /**< the program, see struct spawn_request */
     size_t carried_count;   /**< descriptors that the command gets, after the lifeline */

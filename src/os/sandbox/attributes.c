@@ -405,7 +405,7 @@ void sandbox_attributes_advance(struct sandbox_attributes *self)
         receive_listener(self);
         return;
     }
-    /* The kernel wants it empty. It fails without an entry when its caller was interrupted. */
+    /* The kernel requires it empty. It fails without an entry when its caller was interrupted. */
     *self->request = (struct seccomp_notif){0};
     if (seccomp_notify_receive(self->listener_fd, self->request) == 0) {
         reply_to_call(self);

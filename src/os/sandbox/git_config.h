@@ -21,8 +21,8 @@ enum git_named {
 typedef void git_path_taker(void *context, const char *path, enum git_named kind);
 
 /**
- * Tell all paths of `include.path`, `includeIf.*.path` and `core.hooksPath`, and what may be paths
- * in other values: settings that run programs are many and become more. Pure; any thread.
+ * Report all paths of `include.path`, `includeIf.*.path` and `core.hooksPath`, and what may be
+ * paths in other values: settings that run programs are many and become more. Pure; any thread.
  */
 void sandbox_git_config_paths(const char *text, size_t len, git_path_taker *take, void *context);
 

@@ -139,7 +139,7 @@ static bool walk(const struct named_root *root, const char *rest, struct named_p
     return true;
 }
 
-/** Open a path that leads through trusted folders only, as far as its text tells. */
+/** Open a path that leads through trusted folders only, as far as its text shows. */
 static bool open_trusted(const char *path, struct named_path *named, char ret_reason[256])
 {
     char link[64];
@@ -204,7 +204,7 @@ bool named_path_open(const struct named_roots *roots, const char *path,
     return is_usable;
 }
 
-/** Step by step, since openat2 does not tell which name is the link. */
+/** Step by step, since openat2 does not report which name is the link. */
 static bool open_canonical(const char *path, struct named_path *named, char ret_reason[256])
 {
     int folder = open("/", PATH_FLAGS | O_DIRECTORY);

@@ -39,7 +39,7 @@ struct named_path {
 };
 
 /**
- * Open a path of a policy. One that does not exist gives fd -1; its existing parents are told.
+ * Open a path of a policy. One that does not exist gives fd -1; its existing parents are reported.
  * @param ret_named  owned; named_path_fini()
  * @param ret_reason why it is refused
  * @return whether it may be used. Any thread

@@ -82,7 +82,7 @@ static void put_descriptor(struct buf *options, const char *name, int slot, cons
 
 /* --- mounts --- */
 
-/* What tells of the machine's insides and no capability guards. Each mount takes time. */
+/* What reveals the machine's internals and no capability guards. Each mount takes time. */
 static const char *const masked_in_proc[] = {
     "/proc/keys", "/proc/timer_list", "/proc/sched_debug", "/proc/scsi", "/proc/sysrq-trigger",
 };

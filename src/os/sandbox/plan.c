@@ -332,7 +332,7 @@ void sandbox_plan_free(struct sandbox_plan *plan)
         return;
     }
     if (plan->git != NULL) {
-        /* Nobody wants to hear of it, and it is done all the same. */
+        /* No result is expected, and it is done all the same. */
         auto_buf struct buf notes = {0};
         char reason[256];
         (void)sandbox_plan_inspect(plan, &notes, reason);
@@ -340,7 +340,7 @@ void sandbox_plan_free(struct sandbox_plan *plan)
     wait_for_inner(plan);
     sandbox_group_remove(&plan->group);
     if (plan->private_folder != NULL) {
-        /* A left-over in the temporary folder harms nobody, and nobody could be told. */
+        /* A left-over in the temporary folder is harmless, and could not be reported. */
         (void)file_remove_tree(plan->private_folder, NULL);
     }
     close_carried(plan);

@@ -56,7 +56,7 @@ bool sandbox_plan_terminate(struct sandbox_plan *plan);
 
 /**
  * The started program has ended by itself with `exit_code`: wait until nothing in the sandbox
- * lives, and tell whether the command ever ran.
+ * lives, and report whether the command ever ran.
  * @param output     what the program wrote, for the reason
  * @param ret_reason why it never ran; untouched when it did
  */

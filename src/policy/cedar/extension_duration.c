@@ -21,7 +21,7 @@ static const struct {
 
 /**
  * Step over the name of one of the units from `first` on. A name ends at a digit or with the text,
- * which tells "1m" from "1ms".
+ * which distinguishes "1m" from "1ms".
  * @return the unit's index, UNIT_COUNT when it is none of them
  */
 static size_t take_unit(struct extension_text *rest, size_t first)

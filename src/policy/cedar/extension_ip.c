@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Cedar's ipaddr: an IPv4 or IPv6 address with a prefix length. inet_pton is not used, because it
- * takes IPv4 inside of IPv6, which Cedar refuses, and wants a NUL. Pure; any thread.
+ * takes IPv4 inside of IPv6, which Cedar refuses, and requires a NUL. Pure; any thread.
  */
 #include "policy/cedar/extension.h"
 
@@ -137,7 +137,7 @@ static void find_gap(const uint8_t *bytes, size_t *ret_start, size_t *ret_len)
     }
 }
 
-/** Lower case and shortest, as RFC 5952 wants it, but never with IPv4 inside. */
+/** Lower case and shortest, as RFC 5952 requires, but never with IPv4 inside. */
 static int format_v6(const uint8_t *bytes, char *ret_text)
 {
     size_t gap = 0;

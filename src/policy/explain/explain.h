@@ -4,7 +4,7 @@
  * itself, which is asked again for the parts of a condition: nothing is read off a text, so an
  * explanation cannot disagree with the decision.
  *
- * Of a condition only that is told which decided it: of `a && b` the part that is false, or both
+ * Only the deciding part of a condition is reported: of `a && b` the part that is false, or both
  * when both are true.
  */
 #pragma once
@@ -26,7 +26,7 @@ enum explain_truth {
     EXPLAIN_ERROR,
 };
 
-/** Parts of one condition that are told, and operands of one part. */
+/** Parts of one condition that are reported, and operands of one part. */
 #define EXPLAIN_TERMS  64
 #define EXPLAIN_VALUES 16
 

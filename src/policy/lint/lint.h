@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What can be said about policies before anybody asks them: words that the vocabulary does not
+ * What can be checked in policies before they are evaluated: words that the vocabulary does not
  * know, and comparisons with literals of the wrong type. Such a policy would fail or never match
  * when it is evaluated; a forbid would then silently not forbid. A schema's strict validator would
  * find more; its place is here.

@@ -288,7 +288,7 @@ static bool gather(const struct store_event *event, void *context)
     return gathered->count < (size_t)page->limit && page->looked_at < MAX_LOOKED_AT;
 }
 
-/** Whether an event's run is one that the caller wants and may see. */
+/** Whether an event's run matches the caller's filter and is visible to it. */
 static bool is_reached(struct call *call, const struct selection *selection, const char *run_id,
                        struct store_run *cached)
 {

@@ -3,7 +3,7 @@
  * Requests that may be sent again without being done again. A key is reserved in the store before
  * its request has any effect, and the answer is recorded after: the same request then gets the same
  * answer, also from another process, also after a crash. When a process died in between it is not
- * known whether the effect came about. A request that makes a run is told the run's id beforehand,
+ * known whether the effect came about. A request that makes a run gets the run's id beforehand,
  * which is kept with the key: so it can be seen whether there is the run, and if there is none the
  * request is done after all. Of other requests it is said that it is not known, and nothing is
  * done.
@@ -31,7 +31,7 @@
 
 struct idempotency {
     struct store *store;    /**< borrowed */
-    char instance[ID_SIZE]; /**< this process's, to tell its own requests under way */
+    char instance[ID_SIZE]; /**< this process's, to recognise its own requests under way */
 };
 
 struct idempotency_request {

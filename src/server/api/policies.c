@@ -82,7 +82,7 @@ struct since {
     char *by;
 };
 
-/** Only the newest entry of a source tells of what is in force. */
+/** Only the newest entry of a source describes what is in force. */
 static bool take_newest(const struct store_policy_change *change, void *context)
 {
     struct since *since = context;

@@ -349,7 +349,7 @@ static void write_violation(const struct summary *summary, struct json_writer *w
     json_end_object(writer);
 }
 
-/** "provider:name" of the model that an agent asks; null for others. */
+/** "provider:name" of the model that an agent uses; null for others. */
 static void write_model(const struct loop_spec *spec, struct json_writer *writer)
 {
     auto_json struct json_object *agent = NULL;

@@ -8,7 +8,7 @@
 struct json_writer;
 struct orchestrator;
 
-/** Append the JSON object. @param orchestrator tells whether it is queued; or NULL */
+/** Append the JSON object. @param orchestrator knows whether it is queued; or NULL */
 void run_json_write(const struct store_run *run, struct orchestrator *orchestrator,
                     struct buf *ret_json);
 

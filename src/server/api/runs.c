@@ -20,7 +20,7 @@
 /** Runs that cannot be read, and that a page can be read past. */
 #define MAX_DAMAGED 500
 
-/** Kinds of running that only a look at each run tells apart. */
+/** Kinds of running that only a look at each run distinguishes. */
 static const char *const display_statuses[] = {"queued", "paused", "parked", "interrupted"};
 #define DISPLAY_STATUSES (sizeof(display_statuses) / sizeof(display_statuses[0]))
 
@@ -28,7 +28,7 @@ struct run_page {
     struct store_run_query query;
     struct store_run_place after;
     bool wants_status[DISPLAY_STATUSES];
-    bool is_narrow; /* running ones are wanted only by their display status */
+    bool is_narrow; /* running ones are selected only by their display status */
     char **agents;  /* or NULL */
     struct store_run *runs;
     size_t count;
@@ -149,7 +149,7 @@ static bool read_page(struct call *call, struct run_page *page)
     }
     bool is_good = read_statuses(call, page) && read_order(call, page) &&
                    call_query_int(call, "limit", 1, MAX_PAGE, DEFAULT_PAGE, &limit);
-    page->room = (size_t)limit + 1; /* One more tells whether there is a next page. */
+    page->room = (size_t)limit + 1; /* One more shows whether there is a next page. */
     return is_good;
 }
 
@@ -192,7 +192,7 @@ static int read_on(struct call *call, struct run_page *page, struct rondo_error 
 }
 
 /** Read until the page is full or nothing follows. What is picked out is done outside of the
- *  store's call, because it asks the orchestrator. */
+ *  store's call, because it calls the orchestrator. */
 static int fill(struct call *call, struct run_page *page, bool *ret_is_more,
                 struct rondo_error *err)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What a program asks for when it wants a run: JSON to a checked spec. A request names a worker
+ * What a program requests when it wants a run: JSON to a checked spec. A request names a worker
  * command or a role (a file that this process can read, or its text); everything else is optional
  * and has the defaults of the command line. Wrong and unknown members are errors with their path.
  */

@@ -27,7 +27,7 @@ struct metrics;
 
 struct hub_options {
     struct writer *writer;             /**< borrowed, as the next ones */
-    struct orchestrator *orchestrator; /**< tells which runs are queued; or NULL */
+    struct orchestrator *orchestrator; /**< knows which runs are queued; or NULL */
     struct metrics *metrics;           /**< counts what the hub reads, and the time of the writer's
                                             commits: outlives the last of them; or NULL */
     int64_t heartbeat_ns;              /**< 0 = HUB_HEARTBEAT_NS */

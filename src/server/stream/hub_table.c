@@ -15,7 +15,7 @@
 
 /** Counts are taken at most so often. */
 #define COUNTS_NS (1000 * NS_PER_MS)
-/** Entries of the ring whose runs a new stream is told of. */
+/** Entries of the ring whose runs a new stream reports. */
 #define WELCOME_ENTRIES 256
 
 void hub_table_init(struct hub *hub)

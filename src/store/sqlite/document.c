@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Documents. Versions are compared in the transaction that changes them, so that of several
- * processes that want to change the same version exactly one does.
+ * processes that try to change the same version exactly one does.
  *
  * Threads: sqlite_write_begin holds the writer's mutex until the end of the transaction,
  * sqlite_read_begin that of the reader, callbacks included.

@@ -168,7 +168,7 @@ uint32_t sqlite_schema_newest(void)
     return sizeof(migrations) / sizeof(migrations[0]);
 }
 
-/** What tells whose file it is. */
+/** What shows whose file it is. */
 struct identity {
     int64_t application;
     int64_t version;

@@ -196,7 +196,7 @@ static int use_wal(sqlite3 *db, bool is_new, bool *ret_is_wal)
     }
     if (r == SQLITE_ROW) {
         *ret_is_wal = strcmp(sqlite_column_string(statement, 0), "wal") == 0;
-        /* The switch is committed only now, and it is this step that tells of a failed fsync. */
+        /* The switch is committed only now, and it is this step that reports a failed fsync. */
         r = sqlite3_step(statement);
     }
     int finalized = sqlite3_finalize(statement);

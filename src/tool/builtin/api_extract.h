@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The part of an answer that a role wants (`response_extract`), a small language of paths:
+ * The part of an answer that a role selects (`response_extract`), a small language of paths:
  *
  *     $.a.b.0               members and elements; "$." may be left out; a[0] and a['b c'] too
  *     $[*].name             of each element (or member); elements without it are left out

@@ -225,7 +225,7 @@ static void run_list_directory(const struct tool *tool, const struct tool_call *
 
 /* --- writing --- */
 
-/** Whether the name is free or that of a regular file, whose mode is told. */
+/** Whether the name is free or that of a regular file, whose mode is returned. */
 static bool may_replace(int folder_fd, const char *name, const char *path, mode_t *ret_mode,
                         struct tool_result *ret_result)
 {

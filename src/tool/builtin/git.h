@@ -46,7 +46,7 @@ const char *git_path_fault(const char *path);
 void git_commit_ref(const char *ref, struct buf *ret_ref);
 
 /**
- * Run git with the options that are always given, and tell a model.
+ * Run git with the options that are always given, and report to a model.
  * @return whether it ended with exit code 0
  */
 bool git_run(const struct git_repository *repository, const struct git_command *command,

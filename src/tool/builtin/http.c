@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The tool type `http`: one function that asks one server. The model chooses the method (out of
+ * The tool type `http`: one function that calls one server. The model chooses the method (out of
  * those that the role allows) and what follows the role's base URL; it cannot leave it.
  */
 #include "base/ascii.h"

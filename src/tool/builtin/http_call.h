@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * What the tools over HTTP share: headers from a role, with variables replaced; a call under the
- * guard, the deadline and the cancel token of a tool call; how a failure is told to the model.
+ * guard, the deadline and the cancel token of a tool call; how a failure is reported to the model.
  */
 #pragma once
 

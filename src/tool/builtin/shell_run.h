@@ -73,7 +73,8 @@ void command_run(const struct command_place *place, const struct shell_command *
 void command_result_fini(struct command_result *result);
 
 /**
- * Tell a model: "Exit code: N" unless 0, then blocks "STDOUT:" and "STDERR:" of what there is, or
+ * Report to a model: "Exit code: N" unless 0, then blocks "STDOUT:" and "STDERR:" of what there is,
+ * or
  * "(no output)"; or what kept it from ending.
  * @param name of the command, for messages
  */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The stream of the table of runs, for the pages that are not about one run. It is opened by whoever
-// needs it first and told to all who listen.
+// The stream of the table of runs, for the pages that are not about one run. It is opened at its
+// first use and passed to all listeners.
 import { parseJson } from "./json.js";
 import { openStream } from "./live.js";
 import { noteWarning } from "./warnings.js";

@@ -73,7 +73,7 @@ static void copy_change(struct shown *shown, const struct store_policy_change *c
     shown->by = memory_dup_string(change->by);
 }
 
-/** Only the newest entry of a source tells of what is in force. */
+/** Only the newest entry of a source describes what is in force. */
 static bool take_newest(const struct store_policy_change *change, void *context)
 {
     struct shown *shown = context;

@@ -44,7 +44,7 @@ struct run_body {
     struct run_agent *agent; /* the caller's; NULL for a worker command */
 };
 
-/** Open what the loop's spec asks for. @param agent opened for it, or NULL for a worker command */
+/** Open what the loop's spec requests. @param agent opened for it, or NULL for a worker command */
 int run_body_open(struct session *session, struct loop *loop, struct display *display,
                   struct run_agent *agent, struct run_body *ret_body, struct rondo_error *err);
 /** Run the bodies. @return 0 or a negative code */

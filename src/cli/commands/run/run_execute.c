@@ -52,7 +52,7 @@ static void add_condition(const struct loop_condition *condition, struct buf *ou
     buf_append_string(out, "\n");
 }
 
-/** Tell what is about to be executed: run, agent, workspace, conditions. */
+/** Print what is about to be executed: run, agent, workspace, conditions. */
 static void add_header(const struct loop *loop, const struct run_values *values,
                        const struct loop_opening *opening, struct buf *out)
 {

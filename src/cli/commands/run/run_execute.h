@@ -7,7 +7,7 @@
 #include "cli/commands/session.h"
 #include "loop/driver/driver.h"
 
-/** Check that the sandbox that a spec asks for works here; the message says what to do. */
+/** Check that the sandbox that a spec requests works here; the message says what to do. */
 int run_check_sandbox(const struct loop_spec *spec, struct rondo_error *err);
 
 /** Show what is committed from now on, after event `after`. display_finish() */

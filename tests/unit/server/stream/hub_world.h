@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A store, a hub over it, a server that streams what the query asks for, and readers. */
+/* A store, a hub over it, a server that streams what the query requests, and readers. */
 #pragma once
 
 #include "../../../support/http_raw.h"
