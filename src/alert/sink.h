@@ -20,11 +20,11 @@ struct json_object;
  * The kinds: constant, name (its attempt is attempt_NAME() in alert/webhook.c), SINK_HAS_URL or
  * SINK_HAS_COMMAND, and the help of its option of `rondo sinks add`.
  */
-#define SINK_KINDS(KIND)                                                          \
-    KIND(WEBHOOK, webhook, SINK_HAS_URL,                                          \
-         "Post signed JSON to this address; - = read it from the standard input") \
-    KIND(SLACK, slack, SINK_HAS_URL,                                              \
-         "Post a line of text to this Slack-compatible address; - likewise")      \
+#define SINK_KINDS(KIND)                                                                      \
+    KIND(WEBHOOK, webhook, SINK_HAS_URL,                                                      \
+         "Post signed JSON to this address; - = read it from the standard input")             \
+    KIND(SLACK, slack, SINK_HAS_URL,                                                          \
+         "Post a line of text to this Slack-compatible address; - = from the standard input") \
     KIND(COMMAND, command, SINK_HAS_COMMAND, "Start the command after --")
 
 enum sink_target {
