@@ -557,7 +557,7 @@ TEST(folders_are_searched_up_to_their_limit)
     close(fd);
     scratch_remove(root);
     assert_true(is_accepted && is_refused && says_so && fails);
-    assert_non_null(strstr(buf_string(&notes), "not all were looked at"));
+    assert_non_null(strstr(buf_string(&notes), "not all were searched"));
 }
 
 /* --- what a person's settings name --- */
