@@ -32,7 +32,8 @@ struct sandbox_record {
  */
 bool sandbox_record_begin(struct sandbox_record *record, char ret_reason[256]);
 
-/** Write what must survive this process and the supervisor, before the command is let go. */
+/** Write what must survive this process and the supervisor (not a power cut), before the command
+ * is released. */
 bool sandbox_record_write(const struct sandbox_record *record, const struct buf *bytes,
                           char ret_reason[256]);
 
