@@ -253,12 +253,28 @@ static bool has_variable_address(struct json_object *value, const char *name)
     return has_one;
 }
 
+/** Whether a server that runs without a sandbox gets a variable: PATH, PYTHONPATH, ... */
+static bool has_variable_outside(struct json_object *tools)
+{
+    size_t count =
+        json_object_is_type(tools, json_type_array) ? json_object_array_length(tools) : 0;
+    bool has_one = false;
+    for (size_t i = 0; !has_one && i < count; i++) {
+        struct json_object *entry = json_object_array_get_idx(tools, i);
+        struct json_object *env = json_member(entry, "env");
+        has_one = strcmp(json_get_string(entry, "sandbox", ""), "none") == 0 && env != NULL &&
+                  strchr(json_object_to_json_string_ext(env, JSON_C_TO_STRING_PLAIN), '$') != NULL;
+    }
+    return has_one;
+}
+
 int agent_confirm_variables(const struct role *role, const struct dotenv *variables,
                             const struct loop_spec *spec, struct rondo_error *err)
 {
     auto_buf struct buf path = {0};
     enum trust_verdict verdict = TRUST_UNKNOWN;
-    if (role->folder == NULL || !has_variable_address(role->tools, NULL)) {
+    if (role->folder == NULL ||
+        !(has_variable_address(role->tools, NULL) || has_variable_outside(role->tools))) {
         return 0;
     }
     buf_printf(&path, "%s/.env", role->folder);

@@ -52,8 +52,9 @@ int agent_confirm_role(const struct role *role, bool is_file_named, const struct
 
 /**
  * See that the variables of a role may count. An address of a tool that has a variable decides
- * where keys go; where agents can write the `.env` beside the role, it counts as it was when such a
- * role was first run, be it absent, until a person confirms another.
+ * where keys go, and a variable of a server without a sandbox what it runs; where agents can write
+ * the `.env` beside the role, it counts as it was when such a role was first run, be it absent,
+ * until a person confirms another.
  */
 int agent_confirm_variables(const struct role *role, const struct dotenv *variables,
                             const struct loop_spec *spec, struct rondo_error *err);

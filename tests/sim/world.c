@@ -151,9 +151,9 @@ static const char *sim_folder(void)
 {
     static bool is_made;
     if (!is_made) {
-        strcpy(policy_folder, "/dev/shm/rondo-sim-XXXXXX");
+        snprintf(policy_folder, sizeof(policy_folder), "/dev/shm/rondo-sim-XXXXXX");
         if (mkdtemp(policy_folder) == NULL) {
-            strcpy(policy_folder, "/tmp/rondo-sim-XXXXXX");
+            snprintf(policy_folder, sizeof(policy_folder), "/tmp/rondo-sim-XXXXXX");
         }
         if (access(policy_folder, W_OK) < 0 && mkdtemp(policy_folder) == NULL) {
             perror(policy_folder);

@@ -148,6 +148,23 @@ Feature: What decides is out of the agent's hands
       | namespace |
 
   @hold
+  Scenario: A variable of a server without a sandbox is not for a command to decide
+    Given a role with
+      """
+      tools: [{type: mcp, transport: stdio, command: "false", sandbox: none, env: {PYTHONPATH: "${LIB}"}}]
+      """
+    And a file ".env" with
+      """
+      LIB=/one
+      """
+    And a model that answers
+      | says |
+      | one  |
+    When I run `rondo trust role.yaml --yes; rondo run role.yaml -p x 2>/dev/null; rondo loop -q --sandbox landlock -n 1 -- sh -c 'echo LIB=$PWD >.env'; rondo run role.yaml -p x`
+    Then the exit code is 2
+    And stderr mentions ".env"
+
+  @hold
   Scenario: A file of variables that a role without addresses reads may change
     Given a role with
       """

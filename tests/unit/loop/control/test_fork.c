@@ -3,6 +3,7 @@
 #include "../../agent/agent_fixture.h"
 
 #include "base/digest.h"
+#include "base/error.h"
 #include "journal/checkpoint.h"
 #include "journal/trace.h"
 #include "loop/control/control.h"
@@ -182,6 +183,30 @@ FIXTURE_TEST(an_ended_run_is_forked_and_continues_with_more_room)
     struct loop_limits wrong = {.max_iterations = -7};
     assert_int_equal(loop_fork(&parts, fork_id, 0, &wrong, "ann", fork_id, NULL),
                      RONDO_ERR_INVALID);
+}
+
+static int refuse_cost(const struct loop_spec *spec, struct rondo_error *err)
+{
+    return spec->max_cost_micro == 0 ? 0 : error_set(err, RONDO_ERR_INVALID, "no price");
+}
+
+FIXTURE_TEST(a_fork_gets_no_limit_that_its_body_cannot_honour)
+{
+    struct loop_fixture *fixture = *state;
+    struct loop_spec spec = fixture_spec(0);
+    spec.max_iterations = 1;
+    struct loop *loop = fixture_start(fixture, spec);
+    fixture_iterate(loop, 1);
+    assert_int_equal(loop_next(loop, NULL), LOOP_ENDED);
+    char fork_id[ID_SIZE];
+    struct loop_parts parts = fixture_parts(fixture);
+    struct loop_limits limits = {.max_cost_micro = 5};
+    parts.check_limits = refuse_cost;
+    assert_int_equal(loop_fork(&parts, loop_run_id(loop), 0, &limits, "ann", fork_id, NULL),
+                     RONDO_ERR_INVALID);
+    limits = (struct loop_limits){.max_iterations = 5};
+    assert_int_equal(loop_fork(&parts, loop_run_id(loop), 0, &limits, "ann", fork_id, NULL), 0);
+    loop_free(loop);
 }
 
 FIXTURE_TEST(a_checkpoint_inside_a_body_is_forked_as_one_that_was_cut_off)
