@@ -3,6 +3,7 @@
 #include "store/rules.h"
 
 #include "base/ascii.h"
+#include "base/buf.h"
 #include "base/clock.h"
 #include "base/error.h"
 
@@ -136,6 +137,18 @@ int rules_check_change(const struct store_change *change, struct rondo_error *er
                       (long long)change->if_version);
     }
     return r;
+}
+
+struct store_change rules_change_of(const struct store_update *update, const struct buf *data)
+{
+    return (struct store_change){
+        .kind = STORE_PUT,
+        .collection = update->collection,
+        .key = update->key,
+        .data = data->data,
+        .data_len = data->len,
+        .if_version = STORE_ANY_VERSION,
+    };
 }
 
 bool rules_fits_version(const struct store_change *change, uint64_t version)

@@ -32,6 +32,9 @@ int rules_check_policy(const struct store_policy_change *change, struct rondo_er
 /** Refuse a change of a document whose names, data or condition are not allowed. */
 int rules_check_change(const struct store_change *change, struct rondo_error *err);
 
+/** The change that an update makes. @param data what its function returned */
+struct store_change rules_change_of(const struct store_update *update, const struct buf *data);
+
 /** Whether a change may meet a document of this version; 0 = there is none. */
 bool rules_fits_version(const struct store_change *change, uint64_t version);
 

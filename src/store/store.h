@@ -32,6 +32,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct buf;
 struct clock;
 struct store;
 
@@ -103,6 +104,25 @@ struct store_checkpoint {
 /** Number under which get_checkpoint gives a run's interim. */
 #define STORE_INTERIM UINT64_MAX
 
+/**
+ * A document that changes in the transaction of a batch, by what it is at that moment: a counter
+ * that many owners raise, without conditions on versions and without a transaction of its own.
+ */
+struct store_update {
+    const char *collection;
+    const char *key;
+    /**
+     * Find what becomes of the document. Called in the transaction, again when that is repeated,
+     * and not at all when the batch is not applied (fenced, or committed before): the last call
+     * says what was committed. Must be quick and must not call into a store.
+     * @param data     NULL = there is no such document
+     * @param ret_data what replaces it
+     * @return whether it changes
+     */
+    bool (*change)(void *context, const char *data, size_t len, struct buf *ret_data);
+    void *context;
+};
+
 /** A change of one run, applied in one transaction. */
 struct store_batch {
     const char *run_id;
@@ -114,6 +134,7 @@ struct store_batch {
     const struct store_checkpoint *interim;    /**< or NULL; its number is 0. What a checkpoint
                                                     would hold, kept outside of their list until the
                                                     next checkpoint or interim replaces it */
+    const struct store_update *update;         /**< or NULL */
     struct store_summary summary;
     int64_t lease_ns;          /**< the lease is renewed by this much; 0 gives the run up */
     uint64_t mail_taken;       /**< letters with an id up to this one are deleted */

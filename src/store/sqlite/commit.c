@@ -249,6 +249,9 @@ static int apply_batch(struct sqlite_store *store, const struct commit_state *st
         r = run_for_key(writer, SQL_LETTER_DELETE, state->key, batch->mail_taken, "delete mail",
                         err);
     }
+    if (r == 0 && batch->update != NULL) {
+        r = sqlite_update_document(store, batch->update, err);
+    }
     if (r == 0) {
         r = update_run(writer, &after, batch, rules_now(store->clock), err);
     }

@@ -6,6 +6,7 @@
  * Threads: sqlite_write_begin holds the writer's mutex until the end of the transaction,
  * sqlite_read_begin that of the reader, callbacks included.
  */
+#include "base/buf.h"
 #include "base/clock.h"
 #include "store/rules.h"
 #include "store/sqlite/internal.h"
@@ -62,6 +63,42 @@ static int apply_change(struct sqlite_connection *writer, const struct store_cha
     /* The caller's memory must not stay bound after the call. */
     sqlite3_clear_bindings(statement);
     return r;
+}
+
+/** Ask an update for the new data of its document. @return 1 it changes, 0, or a negative code */
+static int ask_update(struct sqlite_connection *writer, const struct store_update *update,
+                      struct buf *ret_data, struct rondo_error *err)
+{
+    sqlite3_stmt *statement;
+    struct store_document document = {0};
+    int r = sqlite_statement(writer, SQL_DOCUMENT_GET, &statement, err);
+    if (r < 0) {
+        return r;
+    }
+    sqlite_bind_string(statement, 1, update->collection);
+    sqlite_bind_string(statement, 2, update->key);
+    r = sqlite_step_row(writer, statement, "read a document", err);
+    if (r == 1) {
+        r = sqlite_row_document(writer, statement, &document, err);
+    }
+    if (r == 0) {
+        r = update->change(update->context, document.data, document.data_len, ret_data) ? 1 : 0;
+    }
+    sqlite3_reset(statement);
+    return r;
+}
+
+int sqlite_update_document(struct sqlite_store *store, const struct store_update *update,
+                           struct rondo_error *err)
+{
+    auto_buf struct buf data = {0};
+    int r = ask_update(&store->writer, update, &data, err);
+    if (r <= 0) {
+        return r;
+    }
+    struct store_change change = rules_change_of(update, &data);
+    r = rules_check_change(&change, err);
+    return r < 0 ? r : apply_change(&store->writer, &change, clock_now(store->clock), err);
 }
 
 /** @return 1 applied, 0 when a version does not fit, or a negative code */

@@ -209,6 +209,9 @@ int sqlite_read_policies(struct store *store, const char *source, uint64_t befor
 /* sqlite_document.c */
 int sqlite_change_documents(struct store *store, const struct store_change *changes, size_t count,
                             bool *ret_is_applied, struct rondo_error *err);
+/** Make a batch's update, inside of its transaction. */
+int sqlite_update_document(struct sqlite_store *store, const struct store_update *update,
+                           struct rondo_error *err);
 int sqlite_read_documents(struct store *store, const struct store_document_query *query,
                           store_document_fn *fn, void *context, struct rondo_error *err);
 /* sqlite_admin.c */

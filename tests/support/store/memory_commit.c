@@ -85,6 +85,9 @@ static void apply_batch(struct memory_store *store, struct memory_run *run,
     }
     memory_rows_insert_events(store, run, batch->events, batch->event_count);
     delete_mail(run, batch->mail_taken);
+    if (batch->update != NULL) {
+        memory_update_document(store, batch->update);
+    }
     run->row.summary = batch->summary;
     run->row.alive_ns = now_ns;
     run->row.alive_monotonic_ns = clock_monotonic(store->clock);

@@ -4,11 +4,13 @@
  * first is applied, so that there is never anything to roll back. Threads: one mutex over
  * everything, callbacks included.
  */
+#include "base/buf.h"
 #include "base/clock.h"
 #include "base/memory.h"
 #include "memory_rows.h"
 #include "store/rules.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -105,6 +107,23 @@ static void apply(struct memory_store *store, const struct store_change *change,
     case STORE_DELETE_UP_TO:
         delete_range(array, lower_bound(array, change->collection, ""), behind);
         break;
+    }
+}
+
+void memory_update_document(struct memory_store *store, const struct store_update *update)
+{
+    const struct document_array *array = &store->documents;
+    size_t i = lower_bound(array, update->collection, update->key);
+    const struct memory_document *present =
+        is_at(array, i, update->collection, update->key) ? array->items[i] : NULL;
+    auto_buf struct buf data = {0};
+    if (update->change(update->context, present == NULL ? NULL : present->data,
+                       present == NULL ? 0 : present->data_len, &data)) {
+        struct store_change change = rules_change_of(update, &data);
+        int r = rules_check_change(&change, NULL);
+        assert(r == 0);
+        (void)r;
+        apply(store, &change, clock_now(store->clock));
     }
 }
 

@@ -178,6 +178,8 @@ int memory_count_runs(struct store *base, const struct store_run_query *query,
 /* memory_document.c */
 int memory_change_documents(struct store *base, const struct store_change *changes, size_t count,
                             bool *ret_is_applied, struct rondo_error *err);
+/** Make a batch's update. */
+void memory_update_document(struct memory_store *store, const struct store_update *update);
 int memory_read_documents(struct store *base, const struct store_document_query *query,
                           store_document_fn *fn, void *context, struct rondo_error *err);
 

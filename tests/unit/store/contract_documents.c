@@ -3,6 +3,7 @@
 #include "contract_parts.h"
 
 #include "base/auto.h"
+#include "base/buf.h"
 #include "base/memory.h"
 
 #include <pthread.h>
@@ -10,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define RUN_A "01900000-0000-7000-8000-00000000000a"
 #define NOTES "notes"
 
 static struct store_change put_if(const char *key, const char *data, int64_t if_version)
@@ -479,4 +481,66 @@ CONTRACT_TEST(garbage_collection_leaves_documents_alone)
     struct store_gc_result result;
     assert_int_equal(store->ops->gc(store, &request, &result, NULL), 0);
     assert_int_equal(read_all(store).count, 1);
+}
+
+/** An update that appends a letter, and what it saw. */
+struct appending {
+    char seen[32];
+    char letter;
+    unsigned calls;
+};
+
+static bool append_letter(void *context, const char *data, size_t len, struct buf *ret_data)
+{
+    struct appending *appending = context;
+    appending->calls++;
+    snprintf(appending->seen, sizeof(appending->seen), "%s", data == NULL ? "nothing" : data);
+    assert_int_equal(data == NULL ? 0 : strlen(data), len);
+    if (appending->letter == '\0') {
+        return false;
+    }
+    buf_printf(ret_data, "\"%.*s%c\"", len < 2 ? 0 : (int)len - 2, data == NULL ? "" : data + 1,
+               appending->letter);
+    return true;
+}
+
+/** Commit one event with an update that appends. */
+static struct store_commit_result commit_letter(struct store *store, uint64_t epoch, uint64_t seq,
+                                                struct appending *appending)
+{
+    struct store_event event = test_event("{}");
+    struct store_update update = {
+        .collection = NOTES, .key = "k", .change = append_letter, .context = appending};
+    struct store_batch batch = test_batch(RUN_A, epoch, seq, &event, 1);
+    batch.update = &update;
+    return test_commit(store, &batch);
+}
+
+CONTRACT_TEST(a_batch_updates_a_document_by_what_it_is)
+{
+    struct store *store = ((struct contract *)*state)->store;
+    struct appending appending = {.letter = 'a'};
+    test_create(store, RUN_A, "agent", false);
+    commit_letter(store, 1, 1, &appending);
+    assert_string_equal(appending.seen, "nothing");
+    appending.letter = 'b';
+    commit_letter(store, 1, 2, &appending);
+    assert_string_equal(appending.seen, "\"a\"");
+    appending.letter = '\0';
+    commit_letter(store, 1, 3, &appending);
+    struct seen_documents seen = read_one(store, "k");
+    assert_string_equal(seen.data, "\"ab\"");
+    assert_int_equal(seen.version, 2);
+}
+
+CONTRACT_TEST(a_batch_that_is_not_applied_updates_no_document)
+{
+    struct store *store = ((struct contract *)*state)->store;
+    struct appending appending = {.letter = 'a'};
+    test_create(store, RUN_A, "agent", false);
+    commit_letter(store, 1, 1, &appending);
+    assert_int_equal(commit_letter(store, 1, 1, &appending).outcome, STORE_ALREADY_COMMITTED);
+    assert_int_equal(commit_letter(store, 7, 2, &appending).outcome, STORE_FENCED);
+    assert_int_equal(appending.calls, 1);
+    assert_string_equal(read_one(store, "k").data, "\"a\"");
 }
