@@ -41,6 +41,8 @@ static const struct role_field watch_fields[] = {
     {0},
 };
 
+static const char *const hook_signatures[] = {"github", "standard", "bearer", NULL};
+
 static const struct role_field webhook_fields[] = {
     {.name = "path", .by_default = "\"/webhook\"", .help = "Path of the address"},
     {.name = "port", .kind = FIELD_INTEGER, .by_default = "8080", .help = "Its port"},
@@ -48,7 +50,25 @@ static const struct role_field webhook_fields[] = {
     {.name = "secret",
      .flags = FIELD_NULLABLE,
      .by_default = "null",
-     .help = "Key of the signature; by default a random one, so that no one can call it"},
+     .help = "Key of the signature; ${VAR} is replaced. Without it nobody can call the webhook"},
+    {.name = "signature",
+     .kind = FIELD_CHOICE,
+     .flags = FIELD_OWN,
+     .choices = hook_signatures,
+     .help = "How requests prove that they know the secret: `github` (X-Hub-Signature-256), "
+             "`standard` (Standard Webhooks; the default for a secret that begins with `whsec_`), "
+             "`bearer` (Authorization)"},
+    {.name = "unsigned",
+     .kind = FIELD_BOOLEAN,
+     .flags = FIELD_OWN,
+     .help = "Let anybody who reaches the server start the agent, without a secret"},
+    {.name = "prompt_template",
+     .flags = FIELD_OWN,
+     .help = "Prompt for the agent: `{payload}`, `{path}`, `{body.a.b}` of a JSON body; by "
+             "default `{payload}`"},
+    {.name = "name",
+     .flags = FIELD_OWN,
+     .help = "Its name in `POST /hooks/NAME`; by default the agent's"},
     {.name = "rate_limit_rpm",
      .kind = FIELD_INTEGER,
      .by_default = "60",

@@ -253,10 +253,18 @@ void check_docker(struct role_reader *reader, const struct yaml_node *node,
 void check_webhook(struct role_reader *reader, const struct yaml_node *node,
                    struct json_object *normal)
 {
-    if (json_member(normal, "secret") == NULL) {
+    bool is_unsigned = json_get_bool(normal, "unsigned", false);
+    bool has_secret = json_member(normal, "secret") != NULL;
+    if (has_secret && is_unsigned) {
+        error_at(reader, node, "unsigned", "remove one of them",
+                 "`secret` and `unsigned: true` exclude each other");
+    }
+    if (!has_secret) {
         json_object_object_add(normal, "secret", json_object_new_string("<generated>"));
-        reader_warning(reader, node, "give a `secret`",
-                       "without a secret, a random one is used, so no one can call this webhook");
+    }
+    if (!has_secret && !is_unsigned) {
+        reader_warning(reader, node, "give a `secret`, or `unsigned: true`",
+                       "without a secret, no one can call this webhook");
     }
 }
 

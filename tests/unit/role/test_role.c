@@ -176,11 +176,20 @@ TEST(triggers_are_warned_of_where_they_would_not_do_as_they_say)
         "warning 8:57 spec.triggers[0].timezone: \"1h\" is not a time zone\n"
         "warning 8:73 spec.triggers[0].autonomous: without spec.autonomy this trigger gives a "
         "single answer\n"
-        "warning 9:7 spec.triggers[1]: without a secret, a random one is used, so no one can call "
-        "this webhook\n");
+        "warning 9:7 spec.triggers[1]: without a secret, no one can call this webhook\n");
     struct role_reading reading = read_right(HEAD "  triggers: [{type: webhook}]\n");
     expect_normal(&reading, "spec.triggers.0.secret", "\"<generated>\"");
     reading_fini(&reading);
+}
+
+TEST(a_webhook_has_a_secret_or_says_that_it_is_unsigned)
+{
+    expect_findings(HEAD "  triggers:\n    - {type: webhook, unsigned: true}\n", "");
+    expect_findings(HEAD "  triggers:\n    - {type: webhook, secret: '${S}', signature: bearer}\n",
+                    "");
+    expect_findings(HEAD "  triggers:\n    - {type: webhook, secret: '${S}', unsigned: true}\n",
+                    "error 8:49 spec.triggers[0].unsigned: `secret` and `unsigned: true` exclude "
+                    "each other\n");
 }
 
 TEST(schemas_that_answers_cannot_be_checked_against_are_warned_of)
