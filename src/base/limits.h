@@ -132,3 +132,13 @@
 #define LIMIT_SANDBOX_GIT_CONFIG_BYTES (16 * LIMIT_KIB)
 /** Of a configuration or hook that was there before a command, compared byte by byte after it. */
 #define LIMIT_SANDBOX_GIT_SUM_BYTES (16 * LIMIT_MIB)
+/** The secret of a webhook, bytes. */
+#define LIMIT_HOOK_SECRET_BYTES (1 * LIMIT_KIB)
+/** Signatures in one request that are looked at; any beyond are ignored. */
+#define LIMIT_HOOK_SIGNATURES 16
+/** The text of a prompt template, bytes. */
+#define LIMIT_TEMPLATE_BYTES (64 * LIMIT_KIB)
+/** Names in one placeholder of a template, as in {body.a.b}: three. */
+#define LIMIT_TEMPLATE_NAMES 16
+/** A prompt that is made from a template, bytes. */
+#define LIMIT_TEMPLATE_PROMPT_BYTES (256 * LIMIT_KIB)
