@@ -4,7 +4,7 @@
  * differ from the specification: `1e3`, `.5e3` and `-.5` are texts, `017` is octal, `1:30` is 90.
  */
 #include "base/ascii.h"
-#include "base/calendar.h"
+#include "base/time/calendar.h"
 #include "role/yaml.h"
 
 #include <stdio.h>

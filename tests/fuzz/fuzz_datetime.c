@@ -2,8 +2,9 @@
 /* Dates, formats and zone files. A date that was read is written in a form that gives it again. */
 #include "fuzz.h"
 
+#include "base/time/calendar.h"
+#include "base/time/zone.h"
 #include "tool/datetime/calendar.h"
-#include "tool/datetime/zone.h"
 
 #include <string.h>
 
@@ -22,14 +23,17 @@ static void check_time(const struct calendar_time *time)
 
 static void check_zone(const char *bytes, size_t size)
 {
-    static const int64_t moments[] = {INT64_MIN, -5000000000, 0, 1771592585, 5000000000, INT64_MAX};
-    for (size_t i = 0; i < sizeof(moments) / sizeof(moments[0]); i++) {
-        struct zone_moment moment;
-        if (zone_read(bytes, size, moments[i], &moment)) {
-            FUZZ_CHECK(moment.offset_seconds > -200000 && moment.offset_seconds < 200000);
-            FUZZ_CHECK(memchr(moment.name, '\0', sizeof(moment.name)) != NULL);
-        }
+    static const int64_t moments[] = {CALENDAR_FIRST_SECOND, -5000000000, 0, 1771592585, 5000000000,
+                                      CALENDAR_LAST_SECOND};
+    struct zone *zone = zone_parse(bytes, size);
+    for (size_t i = 0; zone != NULL && i < sizeof(moments) / sizeof(moments[0]); i++) {
+        struct zone_span span;
+        zone_span_at(zone, moments[i], &span);
+        FUZZ_CHECK(span.begin <= moments[i] && span.end > moments[i]);
+        FUZZ_CHECK(span.moment.offset_seconds > -200000 && span.moment.offset_seconds < 200000);
+        FUZZ_CHECK(memchr(span.moment.name, '\0', sizeof(span.moment.name)) != NULL);
     }
+    zone_free(zone);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

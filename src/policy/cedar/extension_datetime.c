@@ -5,7 +5,7 @@
  */
 #include "policy/cedar/extension.h"
 
-#include "base/calendar.h"
+#include "base/time/calendar.h"
 #include "policy/cedar/extension_text.h"
 
 #include <inttypes.h>

@@ -2,15 +2,11 @@
 /* Dates of the years 1 to 9999, as Python reads and writes them. Pure. */
 #pragma once
 
-#include "base/calendar.h"
+#include "base/time/calendar.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-/** 0001-01-02T00:00:00Z and 9999-12-30T23:59:59Z: a day of room on both ends, for offsets. */
-#define CALENDAR_FIRST_SECOND INT64_C(-62135510400)
-#define CALENDAR_LAST_SECOND  INT64_C(253402214399)
 
 /** A date and a time of day, with an offset from UTC or without. */
 struct calendar_time {

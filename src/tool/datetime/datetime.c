@@ -6,8 +6,8 @@
 #include "base/clock.h"
 #include "base/json/json.h"
 #include "base/memory.h"
+#include "os/zone.h"
 #include "tool/datetime/calendar.h"
-#include "tool/datetime/zone.h"
 
 #include <inttypes.h>
 #include <stdio.h>

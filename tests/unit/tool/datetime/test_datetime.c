@@ -3,7 +3,6 @@
 #include "../tool_world.h"
 
 #include "tool/datetime/calendar.h"
-#include "tool/datetime/zone.h"
 
 static int64_t fixed_now(const struct clock *clock)
 {
@@ -46,62 +45,6 @@ WORLD_TEST(a_zone_that_is_none_is_told)
         snprintf(arguments, sizeof(arguments), "{\"timezone\":\"%s\"}", zones[i]);
         world_expect_error(*state, "current_time", arguments, "Error: invalid timezone '");
     }
-}
-
-struct zone_case {
-    const char *zone;
-    int64_t unix_seconds;
-    int32_t offset_seconds;
-    const char *name;
-};
-
-/** Around changes of the clock: of the past from the table, of the future from the rule. */
-TEST(zones_know_their_changes)
-{
-    static const struct zone_case samples[] = {
-        {"Europe/Berlin", 1774745999, 3600, "CET"},
-        {"Europe/Berlin", 1774746000, 7200, "CEST"},
-        {"Europe/Berlin", 4109878800, 7200, "CEST"},
-        {"Europe/Berlin", 4109878799, 3600, "CET"},
-        {"America/New_York", 0, -18000, "EST"},
-        {"America/New_York", 4118000000, -14400, "EDT"},
-        {"America/New_York", 4102444800, -18000, "EST"},
-        {"Australia/Sydney", 4102444800, 39600, "AEDT"},
-        {"Australia/Sydney", 4118000000, 36000, "AEST"},
-        {"Asia/Kathmandu", 4102444800, 20700, "+0545"},
-        {"Etc/GMT+5", 0, -18000, "-05"},
-    };
-    for (size_t i = 0; i < COUNT(samples); i++) {
-        struct zone_moment moment;
-        char path[128];
-        snprintf(path, sizeof(path), "/usr/share/zoneinfo/%s", samples[i].zone);
-        if (!file_exists(path)) {
-            print_message("no zone files here\n");
-            skip();
-        }
-        assert_true(zone_find(samples[i].zone, samples[i].unix_seconds, &moment));
-        assert_int_equal(moment.offset_seconds, samples[i].offset_seconds);
-        assert_string_equal(moment.name, samples[i].name);
-    }
-}
-
-TEST(a_zone_file_that_is_cut_is_none)
-{
-    struct buf bytes = {0};
-    struct zone_moment moment;
-    if (file_read("/usr/share/zoneinfo/Europe/Berlin", ZONE_FILE_MAX_BYTES, &bytes, NULL) != 0) {
-        print_message("no zone files here\n");
-        skip();
-    }
-    for (size_t len = 0; len < bytes.len; len++) {
-        char *copy = malloc(len + 1);
-        memcpy(copy, bytes.data, len);
-        zone_read(copy, len, 1771592585, &moment);
-        free(copy);
-    }
-    assert_false(zone_read(bytes.data, 100, 1771592585, &moment));
-    assert_true(zone_read(bytes.data, bytes.len, 1771592585, &moment));
-    buf_fini(&bytes);
 }
 
 TEST(the_calendar_goes_there_and_back)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* A year is counted from March, so that a leap day is its last day; 400 years have the same days.
  */
-#include "base/calendar.h"
+#include "base/time/calendar.h"
 
 #define DAYS_OF_400_YEARS 146097
 /** From 0000-03-01 to 1970-01-01. */

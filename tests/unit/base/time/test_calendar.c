@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The days of the calendar. */
-#include "base/calendar.h"
+#include "base/time/calendar.h"
 #include "support/test.h"
 
 TEST(every_day_is_the_one_after_the_day_before)

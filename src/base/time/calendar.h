@@ -8,6 +8,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/** 0001-01-02T00:00:00Z and 9999-12-30T23:59:59Z: a day of room on both ends, for offsets. */
+#define CALENDAR_FIRST_SECOND INT64_C(-62135510400)
+#define CALENDAR_LAST_SECOND  INT64_C(253402214399)
+
 bool calendar_is_leap(int64_t year);
 /** @param month from 1 */
 int calendar_month_days(int64_t year, int month);
