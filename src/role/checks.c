@@ -4,6 +4,7 @@
 
 #include "base/ascii.h"
 #include "base/limits.h"
+#include "base/time/schedule.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -148,9 +149,11 @@ void check_absolute(struct role_reader *reader, const struct yaml_node *node, co
 
 void check_cron(struct role_reader *reader, const struct yaml_node *node, const char *text)
 {
-    const char *problem = cron_problem(text);
+    struct schedule schedule;
+    const char *problem = schedule_parse(text, &schedule);
     if (problem != NULL) {
-        reader_warning(reader, node, "minute, hour, day, month, weekday: \"0 9 * * 1-5\"",
+        reader_warning(reader, node,
+                       "minute, hour, day, month, weekday: \"0 9 * * 1-5\", or @daily",
                        "this is not a cron expression: %s", problem);
     }
 }

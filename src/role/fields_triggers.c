@@ -15,7 +15,8 @@ static const struct role_field cron_fields[] = {
     {.name = "schedule",
      .flags = FIELD_REQUIRED,
      .check = check_cron,
-     .help = "Five fields: minute, hour, day, month, weekday"},
+     .help = "Minute, hour, day, month, weekday; or `@hourly`, `@daily`, `@weekly`, `@monthly`, "
+             "`@yearly`"},
     {.name = "prompt", .flags = FIELD_REQUIRED, .help = "Prompt for the agent"},
     {.name = "timezone",
      .by_default = "\"UTC\"",

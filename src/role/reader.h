@@ -101,9 +101,6 @@ void check_email(struct role_reader *reader, const struct yaml_node *node,
 void check_search(struct role_reader *reader, const struct yaml_node *node,
                   struct json_object *normal);
 
-/** What is wrong with a cron expression of five fields, or NULL. Static text. */
-const char *cron_problem(const char *text);
-
 /**
  * Make the role of a normal form, which it takes over also when it fails.
  * @param path of the file, made absolute
