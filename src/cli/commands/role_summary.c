@@ -2,7 +2,9 @@
 /* Summary of a role file. */
 #include "cli/commands/role_summary.h"
 
+#include "base/clock.h"
 #include "base/json/json.h"
+#include "cli/commands/role_times.h"
 #include "cli/terminal/fields.h"
 #include "cli/terminal/text.h"
 
@@ -146,6 +148,7 @@ static void add_role(const struct role *role, struct fields *fields)
     add_tools(role->tools, fields);
     add_list(json_member(spec, "skills"), NULL, "skills", fields);
     add_list(json_member(spec, "triggers"), "type", "triggers", fields);
+    role_times_add(json_member(spec, "triggers"), clock_now(clock_system()) / NS_PER_S, fields);
     add_list(json_member(spec, "sinks"), "type", "sinks", fields);
     add_conditions(role, fields);
     add_limits(&role->guardrails, fields);
