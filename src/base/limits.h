@@ -76,6 +76,23 @@
 #define LIMIT_POLICY_SOURCE_BYTES 4095
 /** Name of the user who changed a policy, bytes. */
 #define LIMIT_POLICY_BY_BYTES 255
+/** The prompt of a start request, bytes: room to be escaped in a document. */
+#define LIMIT_START_PROMPT_BYTES (128 * LIMIT_KIB)
+/** What a start request says of its event, bytes of JSON. */
+#define LIMIT_START_CONTEXT_BYTES (16 * LIMIT_KIB)
+/** Key, group or conversation of a start request, bytes. */
+#define LIMIT_START_KEY_BYTES (1 * LIMIT_KIB)
+/** What a source remembers (its mark), bytes of JSON. */
+#define LIMIT_SOURCE_MARK_BYTES (512 * LIMIT_KIB)
+/** Start requests of one role that may wait. */
+#define LIMIT_QUEUE_LENGTH 10000
+/** Refusals of start requests that are kept; older ones are forgotten. */
+#define LIMIT_REFUSALS_KEPT 10000
+/** Keys of events that one transaction forgets. */
+#define LIMIT_KEYS_PURGED 1000
+/** Roles that one daemon keeps, and sources of one role. */
+#define LIMIT_DAEMON_ROLES 1000
+#define LIMIT_ROLE_SOURCES 100
 /** A document that the store keeps for a layer above, bytes of JSON. */
 #define LIMIT_DOCUMENT_BYTES (1 * LIMIT_MIB)
 /** How long a call of an MCP tool may take that reports progress, nanoseconds: an hour. */

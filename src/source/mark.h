@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Marks: what a source remembers over restarts, a small JSON object. The intake changes one in the
+ * transaction of the event that it belongs to. Collection "source-mark", key = the source's id.
+ */
+#pragma once
+
+#include "store/store.h"
+
+#define SOURCE_MARK_COLLECTION "source-mark"
+
+/** A source's mark. @param ret_mark owned; NULL when there is none */
+int source_mark_read(struct store *store, const char *source, char **ret_mark,
+                     struct rondo_error *err);

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The table of types, and what is common to all sources. */
+#include "source/source.h"
+
+#include "base/digest.h"
+
+#include <json-c/json.h>
+#include <stdio.h>
+#include <string.h>
+
+#define SOURCE(name) extern const struct source_type name##_source_type;
+#include "source/sources.def"
+
+static const struct source_type *const types[] = {
+#define SOURCE(name) &name##_source_type,
+#include "source/sources.def"
+    NULL,
+};
+
+const struct source_type *const *source_types(void)
+{
+    return types;
+}
+
+const struct source_type *source_type_find(const char *name)
+{
+    size_t i = 0;
+    while (types[i] != NULL && strcmp(types[i]->name, name) != 0) {
+        i++;
+    }
+    return types[i];
+}
+
+static const char *setting(struct json_object *config, const char *name)
+{
+    struct json_object *value = NULL;
+    if (!json_object_object_get_ex(config, name, &value) || value == NULL) {
+        return "";
+    }
+    return json_object_is_type(value, json_type_string)
+               ? json_object_get_string(value)
+               : json_object_to_json_string_ext(value, JSON_C_TO_STRING_PLAIN);
+}
+
+void source_id(const struct source_type *type, const char *role, struct json_object *config,
+               char ret_id[SOURCE_ID_SIZE])
+{
+    unsigned char bytes[DIGEST_SIZE];
+    char hex[DIGEST_HEX_SIZE];
+    struct digest digest = digest_begin();
+    for (size_t i = 0; type->identity[i] != NULL; i++) {
+        const char *text = setting(config, type->identity[i]);
+        digest_add_u64(&digest, strlen(text));
+        digest_add(&digest, text, strlen(text));
+    }
+    digest_finish(&digest, bytes);
+    digest_hex(bytes, hex);
+    snprintf(ret_id, SOURCE_ID_SIZE, "%s/%s-%.12s", role, type->name, hex);
+}
+
+const char *source_summary(const struct source_type *type, struct json_object *config)
+{
+    for (size_t i = 0; type->summary[i] != NULL; i++) {
+        const char *text = setting(config, type->summary[i]);
+        if (text[0] != '\0') {
+            return text;
+        }
+    }
+    return "";
+}
+
+int source_submit(const struct source *source, const struct intake_event *event,
+                  struct intake_result *ret_result, struct rondo_error *err)
+{
+    const struct source_host *host = source->host;
+    struct intake_event complete = *event;
+    complete.source = host->id;
+    complete.role = host->role;
+    complete.kind = source->type->name;
+    if (complete.conversation != NULL) {
+        complete.mode = START_CONVERSATION;
+    } else {
+        complete.mode = host->is_autonomous ? START_AUTONOMOUS : START_SINGLE;
+    }
+    return intake_submit(host->intake, &complete, ret_result, err);
+}

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Sources: what makes start requests. A type of source is one file, which defines
+ * `const struct source_type NAME_source_type`, and one row of sources.def. A source is one trigger
+ * of a role, opened.
+ *
+ * A source turns what it notices into events and submits them with source_submit(). What it must
+ * remember over restarts is its mark, a small JSON object, which changes in the transaction of the
+ * event that it belongs to. A source that submits an event again after a crash gives it the same
+ * key, so it is accepted once.
+ *
+ * There are three ways to be woken; a type uses those that it needs:
+ *  - by the clock: `next_due` and `fire`;
+ *  - by a descriptor: `descriptor` and `ready`;
+ *  - by an HTTP request: `receive`.
+ * A type that must wait in other ways has a thread of its own, from `open` to `close`.
+ *
+ * Threads: `open`, `close`, `next_due`, `fire`, `ready` and `describe` of one source are called by
+ * one thread at a time, `receive` by any number beside them until `close` begins. None may block
+ * for long, except that `close` waits for the source's own thread.
+ */
+#pragma once
+
+#include "source/intake.h"
+
+struct http_client;
+struct json_object;
+struct json_writer;
+struct source;
+
+/** Never due by the clock. */
+#define SOURCE_NEVER INT64_MAX
+
+/** What a source has around it. Borrowed and constant until it is closed. */
+struct source_host {
+    struct intake *intake;
+    const struct clock *clock;
+    struct random *random;
+    struct http_client *http; /**< NULL = none (in tests) */
+    const char *id;           /**< of this source */
+    const char *role;         /**< name of the agent */
+    const char *folder;       /**< of the role's file; relative paths start here */
+    bool is_autonomous;       /**< the trigger says so and the role can work so */
+    /** A line for the log of the daemon; any thread; or NULL. */
+    void (*log)(void *context, const char *line);
+    /** The time of `next_due` has become earlier; any thread; or NULL. */
+    void (*wake)(void *context);
+    void *context;
+};
+
+/** An HTTP request to a source. */
+struct source_delivery {
+    const char *method;
+    /** A header of the request, NULL when it is not there. @param name in lower case */
+    const char *(*header)(const struct source_delivery *delivery, const char *name);
+    const char *body; /**< followed by a NUL, which it may also hold */
+    size_t body_len;
+    void *context; /**< for `header` */
+};
+
+/** The answer to an HTTP request. */
+struct source_answer {
+    int status;                        /**< 202, 401, ... */
+    char run_id[ID_SIZE];              /**< of the run that the request started, or "" */
+    int64_t retry_after_s;             /**< 0 = no header Retry-After */
+    char message[REFUSAL_REASON_SIZE]; /**< what is wrong, for people; "" with 2xx */
+};
+
+struct source_type {
+    const char *name; /**< `type` of the trigger */
+    /** Settings that distinguish two triggers of the type, NULL-terminated. Changing another one
+     *  keeps the mark. */
+    const char *const *identity;
+    /** Settings that are shown in lists ("*:5 * * * *"): the first that is there. */
+    const char *const *summary;
+
+    /**
+     * Open a source.
+     * @param config     the trigger in normal form; borrowed until `close`
+     * @param mark       what the source remembers; NULL = it is new
+     * @param ret_source begins with struct source
+     * @return 0, or a code with why it cannot work and what is missing; the daemon then continues
+     *         without it, and tries again when the role changes
+     */
+    int (*open)(struct json_object *config, const struct source_host *host, const char *mark,
+                struct source **ret_source, struct rondo_error *err);
+    void (*close)(struct source *source);
+
+    /** When `fire` is to be called, wall clock; SOURCE_NEVER. NULL = never. */
+    int64_t (*next_due)(struct source *source);
+    /** It is due, or may be. An error (of the store) is logged, and it is called again later. */
+    int (*fire)(struct source *source, int64_t now_ns, struct rondo_error *err);
+
+    /** A descriptor that becomes readable, or -1. NULL = none. */
+    int (*descriptor)(struct source *source);
+    /** It is readable. */
+    int (*ready)(struct source *source, int64_t now_ns, struct rondo_error *err);
+
+    /** Name under which `receive` is reached as POST /hooks/NAME; NULL = the type has none. */
+    const char *(*hook)(struct source *source);
+    /** An HTTP request came. */
+    void (*receive)(struct source *source, const struct source_delivery *delivery,
+                    struct source_answer *ret_answer);
+
+    /** Write members about its state for `rondo sources` and the API; or NULL. */
+    void (*describe)(struct source *source, struct json_writer *writer);
+};
+
+/** Common head of every source. */
+struct source {
+    const struct source_type *type;
+    const struct source_host *host;
+};
+
+/** The types, NULL-terminated. Static. */
+const struct source_type *const *source_types(void);
+/** A type by its name, or NULL. */
+const struct source_type *source_type_find(const char *name);
+
+/**
+ * The id of a source: role, type and a digest of the settings that identify it. It does not change
+ * when other triggers of the role are added, moved or removed.
+ */
+void source_id(const struct source_type *type, const char *role, struct json_object *config,
+               char ret_id[SOURCE_ID_SIZE]);
+
+/** The line of lists for a trigger: the first setting of its summary, or "". Borrowed. */
+const char *source_summary(const struct source_type *type, struct json_object *config);
+
+/**
+ * Submit an event of a source: `source`, `role` and `kind` are filled in, and `mode` is autonomous
+ * when the trigger says so and the event is no conversation.
+ */
+int source_submit(const struct source *source, const struct intake_event *event,
+                  struct intake_result *ret_result, struct rondo_error *err);
