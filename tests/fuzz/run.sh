@@ -17,7 +17,7 @@ here=tests/fuzz
 if [ ! -f "$build/build.ninja" ]; then
     CC=clang meson setup "$build" -Dfuzz=true -Db_lundef=false >/dev/null
 fi
-targets=${*:-$(ls $here/fuzz_*.c | sed 's,.*/fuzz_,,; s,\.c$,,')}
+targets=${*:-$(find $here -name "fuzz_*.c" | sed 's,.*/fuzz_,,; s,\.c$,,')}
 programs=
 for target in $targets; do
     programs="$programs tests/fuzz/fuzz_$target"

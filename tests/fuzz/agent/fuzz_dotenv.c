@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* `.env` files: any bytes give bounded bindings, and what was read can be written and read again.
  */
-#include "fuzz.h"
+#include "../fuzz.h"
 
 #include "base/buf.h"
 #include "model/dotenv.h"

@@ -3,9 +3,9 @@
  * JSON that a library caller hands in: attributes of a note and custom data of a checkpoint. What
  * the loop accepts, its journal holds as valid events, and its checkpoint gives back.
  */
-#include "fuzz.h"
+#include "../fuzz.h"
 
-#include "../support/store/memory_store.h"
+#include "../../support/store/memory_store.h"
 #include "journal/reader.h"
 #include "loop/driver/driver.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Scripts of turns: any bytes are a script or an error, and every turn has a place. */
-#include "fuzz.h"
+#include "../fuzz.h"
 
 #include "model/script.h"
 

@@ -4,7 +4,7 @@
  * sends. Whatever it is, there is a reply or a failure; what is written of it for the next request
  * is JSON, and the request is, too.
  */
-#include "fuzz.h"
+#include "../fuzz.h"
 
 #include "base/buf.h"
 #include "base/clock.h"

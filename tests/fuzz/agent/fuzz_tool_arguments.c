@@ -3,7 +3,7 @@
  * Arguments of tool calls: the first line of the input is a tool's schema, the rest is what a model
  * wrote. A call is ready with an object that fits, or is refused with words.
  */
-#include "fuzz.h"
+#include "../fuzz.h"
 
 #include "base/json/json.h"
 #include "tool/schema_check.h"

@@ -3,7 +3,7 @@
  * Entities from JSON: what is taken is JSON; each entity is found, is not above itself, and has
  * the ancestors of its ancestors; the same text over itself as a base gives the same entities.
  */
-#include "fuzz.h"
+#include "../fuzz.h"
 
 #include "policy/cedar/entities.h"
 

@@ -4,7 +4,7 @@
  * rest the arguments of a call. Globs without sets are compared with a matcher that is too simple
  * to be wrong; an answer of permissions comes from the lists.
  */
-#include "fuzz.h"
+#include "../fuzz.h"
 
 #include "base/json/json.h"
 #include "base/utf8.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Words of command lines: quoted again they give the same words, and names of programs hold no
  * slash. */
-#include "fuzz.h"
+#include "../fuzz.h"
 
 #include "base/buf.h"
 #include "tool/builtin/shell_words.h"

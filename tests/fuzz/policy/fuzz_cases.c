@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Files of test cases: those that are taken can be asked, those that are not say why. */
-#include "fuzz.h"
+#include "../fuzz.h"
 
 #include "base/buf.h"
 #include "policy/case_file.h"

@@ -7,7 +7,7 @@
  * The first byte says two bits each what the texts after it are (entities, links, else policies);
  * a NUL ends a text.
  */
-#include "fuzz.h"
+#include "../fuzz.h"
 
 #include "base/buf.h"
 #include "base/clock.h"

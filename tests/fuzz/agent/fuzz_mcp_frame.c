@@ -3,7 +3,7 @@
  * What an MCP server sends: cut into lines the same way however it arrives, sorted, answered with
  * valid JSON, and read as a result with valid text.
  */
-#include "fuzz.h"
+#include "../fuzz.h"
 
 #include "base/json/json.h"
 #include "mcp/headers.h"

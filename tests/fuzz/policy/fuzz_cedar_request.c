@@ -4,7 +4,7 @@
  * entities, context, principal, action, resource. Parts that are refused or left out are taken as
  * empty; the rest is decided twice, with the same answer, and whatever failed is put into words.
  */
-#include "fuzz.h"
+#include "../fuzz.h"
 
 #include "rondo/cedar.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The lint over any policies that parse: findings lie in the text, and errors are counted. */
-#include "fuzz.h"
+#include "../fuzz.h"
 
 #include "base/utf8.h"
 #include "policy/lint/lint.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Cedar's extension types: what is read from any bytes reads back from what is written of it. */
-#include "fuzz.h"
+#include "../fuzz.h"
 
 #include "policy/cedar/extension.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Canonical paths, commands and URLs: canonical ones stay as they are. */
-#include "fuzz.h"
+#include "../fuzz.h"
 
 #include "base/buf.h"
 #include "tool/canonical.h"

@@ -4,7 +4,7 @@
  * without harm; read once more as an attribute it is the same value; and a value that is refused
  * leaves the attribute alone.
  */
-#include "fuzz.h"
+#include "../fuzz.h"
 
 #include "base/buf.h"
 #include "policy/cedar/entities.h"

@@ -3,7 +3,7 @@
  * Explanations of any policies that parse, for one request: they agree with the authorizer, and of
  * a condition that decided there is a part that is told.
  */
-#include "fuzz.h"
+#include "../fuzz.h"
 
 #include "policy/explain/explain.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Dates, formats and zone files. A date that was read is written in a form that gives it again. */
-#include "fuzz.h"
+#include "../fuzz.h"
 
 #include "base/time/calendar.h"
 #include "base/time/zone.h"

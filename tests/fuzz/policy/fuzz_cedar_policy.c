@@ -4,7 +4,7 @@
  * text and is accepted alone as well; requests get the same answer with and without an index, and
  * failures are put into words. Some of the seeds are from the official corpus (Apache-2.0).
  */
-#include "fuzz.h"
+#include "../fuzz.h"
 
 #include "policy/cedar/index.h"
 #include "policy/cedar/policies.h"

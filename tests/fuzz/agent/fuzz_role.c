@@ -3,7 +3,7 @@
  * Role files. A text gives a role or errors that say where; a role's normal form can be journalled,
  * read back, and read as a role file again with the same result.
  */
-#include "fuzz.h"
+#include "../fuzz.h"
 
 #include "base/auto.h"
 #include "base/buf.h"

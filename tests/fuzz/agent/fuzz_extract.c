@@ -4,7 +4,7 @@
  * taken out is JSON, no longer than what it was taken from but for the commas and names around it,
  * and the same a second time.
  */
-#include "fuzz.h"
+#include "../fuzz.h"
 
 #include "base/auto.h"
 #include "base/json/json.h"
