@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Agents against a mock model server (mock_model.h): what a durable iteration costs beside a bare
- * loop with libcurl and SQLite (figure_agent_floor.c says exactly what that does), what it costs
+ * loop with libcurl and SQLite (agent/floor.c says exactly what that does), what it costs
  * after a thousand others, how soon the first request is there, and many agents at once.
  */
 #include "measure.h"

@@ -12,8 +12,8 @@
  *
  * BASE is the server; the agents' conversations are BASE/c/ID/v1.
  */
-#include "figure_agent_engine.h"
-#include "measure.h"
+#include "../measure.h"
+#include "engine.h"
 
 #include <pthread.h>
 #include <stdlib.h>

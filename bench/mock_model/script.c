@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What the mock model server says, and what goes wrong: the script's form is in mock_model.h. */
-#include "mock_model_internal.h"
+#include "internal.h"
 
 #include "base/error.h"
 #include "base/json/json.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Role agents for the figures. No state; an agent belongs to one thread, the engine to all. */
-#include "figure_agent_engine.h"
+#include "engine.h"
 
-#include "measure.h"
+#include "../measure.h"
 
 #include "net/client/http.h"
 #include "role/role.h"

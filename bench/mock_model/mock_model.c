@@ -20,7 +20,7 @@
 static const char help[] =
     "usage: mock_model [OPTION...]\n"
     "A model server for tests: OpenAI Chat Completions and Anthropic Messages on 127.0.0.1.\n"
-    "Prints \"listening PORT\". Scripts and addresses: bench/mock_model.h.\n\n"
+    "Prints \"listening PORT\". Scripts and addresses: bench/mock_model/mock_model.h.\n\n"
     "  --port N            listen there (default: any free port)\n"
     "  --port-file FILE    write the port there, too, when it listens\n"
     "  --script FILE       answer by a script instead of the loop\n"

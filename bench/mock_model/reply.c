@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What a request to the mock model server is answered with: routes, turns and faults. */
-#include "mock_model_internal.h"
+#include "internal.h"
 
 #include "base/error.h"
 #include "base/json/json.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What each conversation with the mock model server has seen. */
-#include "mock_model_internal.h"
+#include "internal.h"
 
 #include "base/json/json.h"
 

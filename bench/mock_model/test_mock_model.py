@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The mock model server itself: turns, framing, faults, counting.
 
-    bench/test_mock_model.py MOCK_MODEL
+    bench/mock_model/test_mock_model.py MOCK_MODEL
 """
 
 import http.client

@@ -21,7 +21,7 @@ struct json_writer;
 #define MOCK_MAX_ID  128
 #define MOCK_FOREVER INT64_MAX
 
-/* --- scripts: mock_model_script.c --- */
+/* --- scripts: script.c --- */
 
 enum mock_fault_kind {
     MOCK_FAULT_NONE = 0,
@@ -221,7 +221,7 @@ bool mock_question_read(const char *body, size_t len, struct mock_question *ret_
 bool mock_check_openai(struct json_object *request, char *ret_message);
 bool mock_check_anthropic(struct json_object *request, char *ret_message);
 
-/* --- replies: mock_model_reply.c; dialects: mock_model_openai.c, mock_model_anthropic.c --- */
+/* --- replies: reply.c; dialects: openai.c, anthropic.c --- */
 
 /** Bytes to send, with pauses. */
 struct mock_segment {

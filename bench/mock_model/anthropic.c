@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Replies of the mock model server as Anthropic's Messages gives them. */
-#include "mock_model_internal.h"
+#include "internal.h"
 
 #include "base/json/json.h"
 

@@ -4,7 +4,7 @@
  * all clients. A connection reads a request, has it answered, and sends the answer's segments with
  * the pauses between them; a heap holds the connections that wait for a time.
  */
-#include "mock_model_internal.h"
+#include "internal.h"
 
 #include "base/error.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Requests to the mock model server: HTTP/1.1 messages, and which turn a body requests. */
-#include "mock_model_internal.h"
+#include "internal.h"
 
 #include "base/error.h"
 #include "base/json/json.h"

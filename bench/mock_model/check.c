@@ -4,7 +4,7 @@
  * out of order, calls without results and results without calls, settings that a model does not
  * take, thinking blocks that were changed.
  */
-#include "mock_model_internal.h"
+#include "internal.h"
 
 #include "base/json/json.h"
 
