@@ -2,7 +2,7 @@
 /* A set of policies: what parsing one takes, and the memory that it keeps. */
 #include "decisions.h"
 
-#include "base/utf8.h"
+#include "base/text/utf8.h"
 #include "measure.h"
 
 #include <stdlib.h>

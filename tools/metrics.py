@@ -40,7 +40,7 @@ GENERIC = {
     "HTTP client": r"net/(client/)?(http_(?!server)|curl|sse|retry|cookie)",
     "Markdown": r"cli/.*markdown",
     "regular expressions": r"role/pattern",
-    "archives, entities, UTF-8": r"base/(zip|utf8|plain)|extract|html",
+    "archives, entities, UTF-8": r"base/(text/)?(zip|utf8|plain)|extract|html",
     "shell words, dotenv, git config": r"shell_words|dotenv|git_config|/extract_words",
 }
 

@@ -8,7 +8,7 @@
 #include "base/auto.h"
 #include "base/error.h"
 #include "base/memory.h"
-#include "base/plain.h"
+#include "base/text/plain.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -5,7 +5,7 @@
 #include "agent/internal.h"
 
 #include "base/json/json.h"
-#include "base/plain.h"
+#include "base/text/plain.h"
 #include "journal/trace.h"
 
 #include <inttypes.h>

@@ -5,9 +5,9 @@
  */
 #include "alert/sink_sign.h"
 
-#include "base/base64.h"
 #include "base/error.h"
 #include "base/hmac.h"
+#include "base/text/base64.h"
 
 #include <inttypes.h>
 #include <stdio.h>

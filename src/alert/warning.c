@@ -4,8 +4,8 @@
 
 #include "base/clock.h"
 #include "base/json/json.h"
-#include "base/plain.h"
-#include "base/utf8.h"
+#include "base/text/plain.h"
+#include "base/text/utf8.h"
 #include "journal/describe.h"
 #include "journal/state.h"
 

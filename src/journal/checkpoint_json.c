@@ -2,11 +2,11 @@
 /* Checkpoints as programs get them. */
 #include "journal/checkpoint_json.h"
 
-#include "base/base64.h"
 #include "base/clock.h"
 #include "base/digest.h"
 #include "base/json/json.h"
-#include "base/utf8.h"
+#include "base/text/base64.h"
+#include "base/text/utf8.h"
 
 #include <json-c/json.h>
 #include <string.h>

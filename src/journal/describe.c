@@ -5,9 +5,9 @@
  */
 #include "base/json/json.h"
 #include "base/parse.h"
-#include "base/plain.h"
 #include "base/status.h"
-#include "base/utf8.h"
+#include "base/text/plain.h"
+#include "base/text/utf8.h"
 #include "journal/describe_internal.h"
 #include "journal/state.h"
 

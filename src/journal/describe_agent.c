@@ -3,7 +3,7 @@
 #include "base/clock.h"
 #include "base/json/json.h"
 #include "base/parse.h"
-#include "base/plain.h"
+#include "base/text/plain.h"
 #include "journal/describe_internal.h"
 #include "journal/model_stop.h"
 #include "net/client/retry.h"

@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "base/json/json.h"
-#include "base/plain.h"
+#include "base/text/plain.h"
 #include "journal/describe.h"
 
 #include <json-c/json.h>

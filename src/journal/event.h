@@ -31,7 +31,7 @@ enum journal_type {
 /* struct event_run_created { int64_t format; const char *version; ... }; and so on. Texts are
  * borrowed: when decoded, from the json_object that the caller holds. */
 #define EVENT_INT(member)    int64_t member;
-#define EVENT_COST(member)   int64_t member; /* COST_UNKNOWN (base/plain.h) = not known */
+#define EVENT_COST(member)   int64_t member; /* COST_UNKNOWN (base/text/plain.h) = not known */
 #define EVENT_COUNT(member)  int64_t member;
 #define EVENT_AMOUNT(member) int64_t member;
 #define EVENT_TIME(member)   int64_t member;

@@ -3,8 +3,8 @@
 #include "journal/state.h"
 
 #include "base/error.h"
-#include "base/plain.h"
 #include "base/status.h"
+#include "base/text/plain.h"
 
 #include <inttypes.h>
 #include <stdio.h>

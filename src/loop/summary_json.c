@@ -4,7 +4,7 @@
 
 #include "base/clock.h"
 #include "base/json/json.h"
-#include "base/plain.h"
+#include "base/text/plain.h"
 
 #include <stdio.h>
 

@@ -3,9 +3,9 @@
 #include "mcp/headers.h"
 
 #include "base/ascii.h"
-#include "base/base64.h"
 #include "base/json/json.h"
 #include "base/memory.h"
+#include "base/text/base64.h"
 
 #include <inttypes.h>
 #include <json-c/json.h>

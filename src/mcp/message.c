@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "base/json/json.h"
-#include "base/utf8.h"
+#include "base/text/utf8.h"
 #include "base/version.h"
 #include "mcp/mcp.h"
 

@@ -8,7 +8,7 @@
 #include "base/json/json.h"
 #include "base/limits.h"
 #include "base/memory.h"
-#include "base/suggest.h"
+#include "base/text/suggest.h"
 #include "mcp/config.h"
 #include "role/yaml.h"
 

@@ -10,7 +10,7 @@
 #include "base/json/json.h"
 #include "base/limits.h"
 #include "base/memory.h"
-#include "base/plain.h"
+#include "base/text/plain.h"
 #include "mcp/config.h"
 #include "tool/toolbox.h"
 

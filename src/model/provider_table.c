@@ -2,7 +2,7 @@
 /* The providers, and questions about the table. */
 #include "model/provider.h"
 
-#include "base/suggest.h"
+#include "base/text/suggest.h"
 #include "model/dialect.h"
 
 #include <string.h>

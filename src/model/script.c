@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "base/json/json.h"
 #include "base/memory.h"
-#include "base/suggest.h"
+#include "base/text/suggest.h"
 #include "model/dialect.h"
 #include "os/file_untrusted.h"
 

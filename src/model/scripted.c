@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "base/json/json.h"
 #include "base/memory.h"
-#include "base/utf8.h"
+#include "base/text/utf8.h"
 #include "model/dialect.h"
 #include "model/script.h"
 

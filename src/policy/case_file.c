@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "base/json/json.h"
 #include "base/memory.h"
-#include "base/suggest.h"
+#include "base/text/suggest.h"
 #include "policy/subject.h"
 
 #include <json-c/json.h>

@@ -5,8 +5,8 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "base/parse.h"
-#include "base/plain.h"
 #include "base/status.h"
+#include "base/text/plain.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 #include "base/auto.h"
 #include "base/clock.h"
 #include "base/json/json.h"
-#include "base/plain.h"
+#include "base/text/plain.h"
 #include "policy/explanation.h"
 
 static void write_money(struct json_writer *writer, const char *key, int64_t micro)

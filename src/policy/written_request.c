@@ -10,7 +10,7 @@
 #include "base/limits.h"
 #include "base/memory.h"
 #include "base/parse.h"
-#include "base/suggest.h"
+#include "base/text/suggest.h"
 #include "policy/cedar/extension.h"
 
 #include <json-c/json.h>

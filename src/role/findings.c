@@ -5,7 +5,7 @@
 #include "base/auto.h"
 #include "base/limits.h"
 #include "base/memory.h"
-#include "base/plain.h"
+#include "base/text/plain.h"
 
 #include <stdarg.h>
 #include <stdio.h>

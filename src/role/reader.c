@@ -8,7 +8,7 @@
 #include "base/auto.h"
 #include "base/json/json.h"
 #include "base/limits.h"
-#include "base/suggest.h"
+#include "base/text/suggest.h"
 
 #include <assert.h>
 #include <json-c/json.h>

@@ -8,7 +8,7 @@
 
 #include "base/ascii.h"
 #include "base/error.h"
-#include "base/redact.h"
+#include "base/text/redact.h"
 
 #include <json-c/json.h>
 #include <string.h>

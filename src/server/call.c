@@ -4,7 +4,7 @@
 
 #include "base/memory.h"
 #include "base/parse.h"
-#include "base/plain.h"
+#include "base/text/plain.h"
 #include "store/find.h"
 
 #include <inttypes.h>

@@ -3,7 +3,7 @@
 #include "server/router.h"
 
 #include "base/ascii.h"
-#include "base/utf8.h"
+#include "base/text/utf8.h"
 
 #include <stdio.h>
 #include <string.h>

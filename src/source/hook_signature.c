@@ -3,13 +3,13 @@
 
 #include "base/ascii.h"
 #include "base/auto.h"
-#include "base/base64.h"
 #include "base/error.h"
 #include "base/hmac.h"
 #include "base/json/json.h"
 #include "base/limits.h"
 #include "base/memory.h"
 #include "base/parse.h"
+#include "base/text/base64.h"
 #include "tool/builtin/http_call.h"
 
 #include <stdlib.h>

@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/parse.h"
-#include "base/utf8.h"
+#include "base/text/utf8.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 #include "telemetry/spans_internal.h"
 
 #include "base/memory.h"
-#include "base/plain.h"
+#include "base/text/plain.h"
 #include "telemetry/otlp_json.h"
 
 #include <stdio.h>

@@ -7,7 +7,7 @@
 
 #include "base/auto.h"
 #include "base/json/json.h"
-#include "base/redact.h"
+#include "base/text/redact.h"
 
 #include <json-c/json.h>
 #include <string.h>

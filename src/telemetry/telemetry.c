@@ -10,7 +10,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/memory.h"
-#include "base/redact.h"
+#include "base/text/redact.h"
 #include "loop/control/owner.h"
 #include "net/client/http.h"
 #include "telemetry/exporter_record.h"

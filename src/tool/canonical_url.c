@@ -8,7 +8,7 @@
 #include "base/ascii.h"
 #include "base/auto.h"
 #include "base/memory.h"
-#include "base/utf8.h"
+#include "base/text/utf8.h"
 
 #include <arpa/inet.h>
 #include <ctype.h>

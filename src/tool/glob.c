@@ -5,7 +5,7 @@
  */
 #include "tool/permission.h"
 
-#include "base/utf8.h"
+#include "base/text/utf8.h"
 
 #include <stdint.h>
 #include <string.h>

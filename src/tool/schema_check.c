@@ -6,7 +6,7 @@
 #include "base/buf.h"
 #include "base/json/json.h"
 #include "base/memory.h"
-#include "base/suggest.h"
+#include "base/text/suggest.h"
 
 #include <json-c/json.h>
 #include <math.h>

@@ -6,7 +6,7 @@
 #include "fuzz.h"
 
 #include "base/json/json.h"
-#include "base/utf8.h"
+#include "base/text/utf8.h"
 #include "journal/describe.h"
 
 #include <string.h>

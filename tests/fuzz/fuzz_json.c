@@ -8,7 +8,7 @@
 
 #include "base/json/json.h"
 #include "base/limits.h"
-#include "base/utf8.h"
+#include "base/text/utf8.h"
 
 #include <json-c/json.h>
 #include <string.h>

@@ -6,7 +6,7 @@
  */
 #include "fuzz.h"
 
-#include "base/utf8.h"
+#include "base/text/utf8.h"
 #include "cli/terminal/markdown.h"
 #include "cli/terminal/text.h"
 

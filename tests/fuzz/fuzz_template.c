@@ -6,7 +6,7 @@
 #include "fuzz.h"
 
 #include "base/limits.h"
-#include "base/utf8.h"
+#include "base/text/utf8.h"
 #include "source/template.h"
 
 #include <stdbool.h>

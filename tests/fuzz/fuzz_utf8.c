@@ -2,7 +2,7 @@
 /* utf8_sequence_len against decoding the code point: shortest form, no surrogates, in range. */
 #include "fuzz.h"
 
-#include "base/utf8.h"
+#include "base/text/utf8.h"
 
 /** Length of the shortest form of a code point; 0 for what is none. */
 static size_t encoded_len(uint32_t point)

@@ -2,7 +2,7 @@
 /* Writing JSON into a buffer. Output is always valid UTF-8 and valid JSON. One thread a writer. */
 #include "base/json/json.h"
 
-#include "base/utf8.h"
+#include "base/text/utf8.h"
 
 #include <assert.h>
 #include <inttypes.h>

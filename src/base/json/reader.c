@@ -5,7 +5,7 @@
 #include "base/ascii.h"
 #include "base/error.h"
 #include "base/memory.h"
-#include "base/utf8.h"
+#include "base/text/utf8.h"
 
 #include <stdarg.h>
 #include <stdio.h>

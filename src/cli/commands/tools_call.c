@@ -2,7 +2,7 @@
 /* rondo tools call: one call, made as an agent makes it but without asking policies or people. */
 #include "base/clock.h"
 #include "base/json/json.h"
-#include "base/plain.h"
+#include "base/text/plain.h"
 #include "cli/commands/tools_source.h"
 #include "cli/framework/common_options.h"
 #include "cli/framework/exit_codes.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* rondo tools list: names and descriptions, with --json the schemas too. */
 #include "base/json/json.h"
-#include "base/plain.h"
+#include "base/text/plain.h"
 #include "cli/commands/tools_source.h"
 #include "cli/framework/common_options.h"
 #include "cli/framework/report.h"

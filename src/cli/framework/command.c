@@ -3,7 +3,7 @@
 #include "cli/framework/command.h"
 
 #include "base/error.h"
-#include "base/suggest.h"
+#include "base/text/suggest.h"
 #include "cli/framework/exit_codes.h"
 #include "cli/framework/report.h"
 #include "cli/terminal/style.h"

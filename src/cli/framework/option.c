@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/parse.h"
-#include "base/utf8.h"
+#include "base/text/utf8.h"
 
 #include <assert.h>
 #include <stdlib.h>

@@ -5,7 +5,7 @@
 #include "base/buf.h"
 #include "base/error.h"
 #include "base/json/json.h"
-#include "base/plain.h"
+#include "base/text/plain.h"
 #include "cli/commands/session.h"
 #include "cli/framework/exit_codes.h"
 #include "loop/control/owner.h"

@@ -2,7 +2,7 @@
 /* Events as lines. */
 #include "cli/progress/event_line.h"
 
-#include "base/plain.h"
+#include "base/text/plain.h"
 
 #include <string.h>
 

@@ -6,8 +6,8 @@
 #include "base/digest.h"
 #include "base/limits.h"
 #include "base/memory.h"
-#include "base/plain.h"
-#include "base/utf8.h"
+#include "base/text/plain.h"
+#include "base/text/utf8.h"
 #include "cli/terminal/text.h"
 
 #include <errno.h>

@@ -2,8 +2,8 @@
 /* Numeric entities, and the names that occur in prose. */
 #include "cli/terminal/markdown_entity.h"
 
-#include "base/plain.h"
-#include "base/utf8.h"
+#include "base/text/plain.h"
+#include "base/text/utf8.h"
 
 #include <stdbool.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
 
 #include "base/clock.h"
 #include "base/parse.h"
-#include "base/utf8.h"
+#include "base/text/utf8.h"
 
 #include <inttypes.h>
 #include <stdbool.h>

@@ -6,7 +6,7 @@
 #pragma once
 
 #include "base/buf.h"
-#include "base/plain.h"
+#include "base/text/plain.h"
 
 #include <stddef.h>
 #include <stdint.h>

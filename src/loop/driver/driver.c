@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "base/json/json.h"
 #include "base/memory.h"
-#include "base/plain.h"
+#include "base/text/plain.h"
 #include "loop/step.h"
 
 #include <json-c/json.h>

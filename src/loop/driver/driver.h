@@ -42,7 +42,7 @@ struct loop_body_result {
     int signal;
     int64_t duration_ns; /**< 0 = measured by the driver */
     int64_t tokens;
-    int64_t cost_micro; /**< COST_UNKNOWN (base/plain.h) = nobody knows */
+    int64_t cost_micro; /**< COST_UNKNOWN (base/text/plain.h) = nobody knows */
     enum run_finish finish;
     bool is_guarded; /**< a guard of the loop requests `finish`, and not the worker */
     const char *summary;

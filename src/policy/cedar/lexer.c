@@ -3,7 +3,7 @@
 #include "policy/cedar/lexer.h"
 
 #include "base/ascii.h"
-#include "base/utf8.h"
+#include "base/text/utf8.h"
 #include "policy/cedar/value.h"
 
 #include <string.h>

@@ -2,7 +2,7 @@
 /* Policies: annotations, effect, scope, conditions (language reference, "Grammar"). */
 #include "policy/cedar/parser.h"
 
-#include "base/utf8.h"
+#include "base/text/utf8.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 #include "base/buf.h"
 #include "base/error.h"
 #include "base/memory.h"
-#include "base/utf8.h"
+#include "base/text/utf8.h"
 #include "policy/cedar/lexer.h"
 #include "policy/cedar/value.h"
 

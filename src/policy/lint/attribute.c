@@ -2,7 +2,7 @@
 /* Attributes and tags: whether there are such, and whether a guard precedes them. */
 #include "base/auto.h"
 #include "base/buf.h"
-#include "base/suggest.h"
+#include "base/text/suggest.h"
 #include "policy/lint/check.h"
 
 enum attribute_lookup {

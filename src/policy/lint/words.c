@@ -6,7 +6,7 @@
  */
 #include "base/auto.h"
 #include "base/buf.h"
-#include "base/suggest.h"
+#include "base/text/suggest.h"
 #include "policy/cedar/lexer.h"
 #include "policy/lint/check.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The conversation of an agent with its model and tools, from the journal. */
 #include "base/auto.h"
-#include "base/plain.h"
+#include "base/text/plain.h"
 #include "journal/backward.h"
 #include "journal/describe.h"
 #include "server/api/handlers.h"

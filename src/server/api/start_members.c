@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "base/limits.h"
 #include "base/memory.h"
-#include "base/plain.h"
+#include "base/text/plain.h"
 
 #include <inttypes.h>
 #include <json-c/json.h>

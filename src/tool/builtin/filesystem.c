@@ -12,7 +12,7 @@
 #include "base/json/json.h"
 #include "base/memory.h"
 #include "base/random.h"
-#include "base/utf8.h"
+#include "base/text/utf8.h"
 #include "os/file.h"
 #include "tool/builtin/filesystem_path.h"
 #include "tool/canonical.h"

@@ -7,7 +7,7 @@
 #include "../fuzz.h"
 
 #include "base/json/json.h"
-#include "base/utf8.h"
+#include "base/text/utf8.h"
 #include "tool/permission.h"
 
 #include <json-c/json.h>

@@ -2,7 +2,7 @@
 /* The lint over any policies that parse: findings lie in the text, and errors are counted. */
 #include "../fuzz.h"
 
-#include "base/utf8.h"
+#include "base/text/utf8.h"
 #include "policy/lint/lint.h"
 
 #include <string.h>

@@ -2,7 +2,7 @@
 /* Limits of cost where it is not known what a model costs: at the start, on resume, and live. */
 #include "agent_fixture.h"
 
-#include "base/plain.h"
+#include "base/text/plain.h"
 #include "loop/control/control.h"
 #include "loop/driver/internal.h"
 #include "model/prices.h"

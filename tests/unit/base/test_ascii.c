@@ -2,9 +2,9 @@
 /* Classes of characters, hexadecimal digits, tokens, base64, and UTF-8 that is written. */
 #include "base/ascii.h"
 #include "base/auto.h"
-#include "base/base64.h"
 #include "base/buf.h"
-#include "base/utf8.h"
+#include "base/text/base64.h"
+#include "base/text/utf8.h"
 #include "support/test.h"
 
 #include <ctype.h>

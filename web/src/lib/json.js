@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reading JSON in which agents, models and tools have had a say. Characters that turn the direction
 // of text or that nobody sees would let it look like something else; as on a terminal, they are
-// dropped (text_is_hidden in base/plain.c; spaces stay).
+// dropped (text_is_hidden in base/text/plain.c; spaces stay).
 
 const HIDDEN =
   /[\u0080-\u009f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb]|[\u{1d173}-\u{1d17a}\u{e0000}-\u{e0fff}]/gu;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* UTF-8 by the table of well-formed byte sequences (Unicode, table 3-7). Pure. */
-#include "base/utf8.h"
+#include "base/text/utf8.h"
 
 static const struct {
     unsigned char first_low, first_high, second_low, second_high;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* OpenSSL's, with the checks that its decoder leaves out. */
-#include "base/base64.h"
+#include "base/text/base64.h"
 
 #include <assert.h>
 #include <limits.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* "Did you mean": swaps and single letters. Pure. */
-#include "base/suggest.h"
+#include "base/text/suggest.h"
 
 #include "base/ascii.h"
 #include "base/buf.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* One pass over the text: at each byte the known values, at each beginning of a word the shapes. */
-#include "base/redact.h"
+#include "base/text/redact.h"
 
 #include "base/ascii.h"
 #include "base/memory.h"

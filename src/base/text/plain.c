@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Text without what could move a cursor, and money. */
-#include "base/plain.h"
+#include "base/text/plain.h"
 
-#include "base/utf8.h"
+#include "base/text/utf8.h"
 
 #include <inttypes.h>
 #include <stdbool.h>

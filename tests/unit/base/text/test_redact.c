@@ -2,7 +2,7 @@
 /* What is taken out of texts, and what is left in them. */
 #include "support/test.h"
 
-#include "base/redact.h"
+#include "base/text/redact.h"
 
 #include <stdio.h>
 #include <string.h>
