@@ -8,7 +8,7 @@
 #include "base/memory.h"
 #include "measure.h"
 #include "policy/cedar/entities.h"
-#include "policy/cedar/value_json.h"
+#include "policy/cedar/value/value_json.h"
 #include "policy/vocabulary.h"
 
 #include <stdlib.h>

@@ -6,7 +6,7 @@
 #include "base/buf.h"
 #include "base/json/json.h"
 #include "policy/cedar/entities.h"
-#include "policy/cedar/value_json.h"
+#include "policy/cedar/value/value_json.h"
 
 #include <string.h>
 

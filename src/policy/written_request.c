@@ -11,7 +11,7 @@
 #include "base/memory.h"
 #include "base/parse.h"
 #include "base/text/suggest.h"
-#include "policy/cedar/extension.h"
+#include "policy/cedar/value/extension.h"
 
 #include <json-c/json.h>
 #include <stdlib.h>

@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "policy/cedar/value.h"
+#include "policy/cedar/value/value.h"
 
 enum expression_kind {
     EXPRESSION_VALUE, /* a literal, or an expression of literals that was computed */

@@ -7,7 +7,7 @@
 #include "policy/cedar/evaluate.h"
 #include "policy/cedar/index.h"
 #include "policy/cedar/policies.h"
-#include "policy/cedar/sort.h"
+#include "policy/cedar/value/sort.h"
 
 #include <stdlib.h>
 #include <string.h>

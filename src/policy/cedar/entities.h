@@ -8,7 +8,7 @@
  */
 #pragma once
 
-#include "policy/cedar/value.h"
+#include "policy/cedar/value/value.h"
 
 /** Ancestors that are stored, shared lists counted once. */
 #define CEDAR_LIMIT_ANCESTORS ((size_t)16 << 20)

@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "policy/cedar/value.h"
+#include "policy/cedar/value/value.h"
 
 /** @return index of a constructor or method, or -1 */
 int cedar_function_find(const char *name, size_t len);

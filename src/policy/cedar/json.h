@@ -11,7 +11,7 @@
 #pragma once
 
 #include "base/json/reader.h"
-#include "policy/cedar/value.h"
+#include "policy/cedar/value/value.h"
 
 /** The members of a struct json_reader with Cedar's limits. */
 #define CEDAR_JSON_LIMITS .max_bytes = CEDAR_LIMIT_TEXT_BYTES, .max_depth = CEDAR_LIMIT_DEPTH

@@ -4,7 +4,7 @@
 
 #include "base/ascii.h"
 #include "base/text/utf8.h"
-#include "policy/cedar/value.h"
+#include "policy/cedar/value/value.h"
 
 #include <string.h>
 

@@ -5,7 +5,7 @@
 #include "base/memory.h"
 #include "base/text/utf8.h"
 #include "policy/cedar/lexer.h"
-#include "policy/cedar/value.h"
+#include "policy/cedar/value/value.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 /* Cedar's extension types: what is read from any bytes reads back from what is written of it. */
 #include "../fuzz.h"
 
-#include "policy/cedar/extension.h"
+#include "policy/cedar/value/extension.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "policy/cedar/extension.h"
+#include "policy/cedar/value/extension.h"
 
 #include "base/random.h"
 #include "support/test.h"

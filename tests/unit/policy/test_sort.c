@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "policy/cedar/sort.h"
+#include "policy/cedar/value/sort.h"
 #include "support/test.h"
 
 #include <stdbool.h>

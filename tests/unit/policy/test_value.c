@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "policy/cedar/value.h"
+#include "policy/cedar/value/value.h"
 #include "support/test.h"
 
 #include <stdio.h>

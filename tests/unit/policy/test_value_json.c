@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Values of every kind, written as JSON and read back as what they were. */
-#include "policy/cedar/value_json.h"
+#include "policy/cedar/value/value_json.h"
 
 #include "base/buf.h"
 #include "policy/cedar/json.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Insertion for a few elements, which is the rule; a heap for more, which no order makes slow. */
-#include "policy/cedar/sort.h"
+#include "policy/cedar/value/sort.h"
 
 #include <assert.h>
 #include <stdbool.h>

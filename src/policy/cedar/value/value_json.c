@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Writing values as JSON. */
-#include "policy/cedar/value_json.h"
+#include "policy/cedar/value/value_json.h"
 
 static void write_text(struct json_writer *writer, const char *key, const struct cedar_text *text)
 {

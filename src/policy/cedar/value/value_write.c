@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Values as Cedar text, for messages and explanations. */
 #include "base/buf.h"
-#include "policy/cedar/value.h"
+#include "policy/cedar/value/value.h"
 
 #include <inttypes.h>
 

@@ -3,9 +3,9 @@
  * Equality, hashes, sets and records of Cedar values. Hashes only speed things up: wherever two are
  * equal the values themselves are compared.
  */
-#include "policy/cedar/value.h"
+#include "policy/cedar/value/value.h"
 
-#include "policy/cedar/sort.h"
+#include "policy/cedar/value/sort.h"
 
 #include <stdlib.h>
 #include <string.h>

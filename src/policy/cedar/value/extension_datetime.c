@@ -3,10 +3,10 @@
  * Cedar's datetime: signed 64-bit milliseconds since the Unix epoch, in the proleptic Gregorian
  * calendar without leap seconds. Pure; any thread.
  */
-#include "policy/cedar/extension.h"
+#include "policy/cedar/value/extension.h"
 
 #include "base/time/calendar.h"
-#include "policy/cedar/extension_text.h"
+#include "policy/cedar/value/extension_text.h"
 
 #include <inttypes.h>
 #include <stdio.h>

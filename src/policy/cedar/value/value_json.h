@@ -3,7 +3,7 @@
 #pragma once
 
 #include "base/json/json.h"
-#include "policy/cedar/value.h"
+#include "policy/cedar/value/value.h"
 
 /** Write a value. @param key of the object that is being written, NULL in an array or alone */
 void cedar_value_write_json(struct cedar_value value, const char *key, struct json_writer *writer);

@@ -3,10 +3,10 @@
  * Cedar's ipaddr: an IPv4 or IPv6 address with a prefix length. inet_pton is not used, because it
  * takes IPv4 inside of IPv6, which Cedar refuses, and requires a NUL. Pure; any thread.
  */
-#include "policy/cedar/extension.h"
+#include "policy/cedar/value/extension.h"
 
 #include "base/ascii.h"
-#include "policy/cedar/extension_text.h"
+#include "policy/cedar/value/extension_text.h"
 
 #include <stdio.h>
 #include <string.h>

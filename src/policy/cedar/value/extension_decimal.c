@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Cedar's decimal: a signed 64-bit number of ten-thousandths. Pure; any thread. */
-#include "policy/cedar/extension.h"
+#include "policy/cedar/value/extension.h"
 
-#include "policy/cedar/extension_text.h"
+#include "policy/cedar/value/extension_text.h"
 
 #include <inttypes.h>
 #include <stdio.h>

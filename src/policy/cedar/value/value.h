@@ -9,7 +9,7 @@
 #pragma once
 
 #include "base/arena.h"
-#include "policy/cedar/extension.h"
+#include "policy/cedar/value/extension.h"
 #include "rondo/cedar.h"
 
 /** Texts are compared in words of so many bytes. */
