@@ -11,6 +11,8 @@ static const struct role_field common_fields[] = {
     {0},
 };
 
+static const char *const catch_ups[] = {"none", "one", "all", NULL};
+
 static const struct role_field cron_fields[] = {
     {.name = "schedule",
      .flags = FIELD_REQUIRED,
@@ -22,6 +24,48 @@ static const struct role_field cron_fields[] = {
      .by_default = "\"UTC\"",
      .check = check_zone,
      .help = "Zone of the schedule"},
+    {.name = "catch_up",
+     .kind = FIELD_CHOICE,
+     .flags = FIELD_OWN,
+     .choices = catch_ups,
+     .help = "What follows times at which no daemon was running, or the agent was still at work: "
+             "`none`, `one` run for all of them (the default), or a run for each (`all`)"},
+    {.name = "jitter_seconds",
+     .kind = FIELD_INTEGER,
+     .flags = FIELD_OWN,
+     .range = RANGE_BETWEEN(0, 86400),
+     .help = "Start up to this much later, by a time that follows from the trigger and the date"},
+    {.name = "overlap",
+     .kind = FIELD_BOOLEAN,
+     .flags = FIELD_OWN,
+     .help = "Start also while the run of the last time is not over"},
+    {0},
+};
+
+static const struct role_field heartbeat_fields[] = {
+    {.name = "file",
+     .flags = FIELD_REQUIRED,
+     .help = "Checklist in Markdown, up to 64 KiB; it wakes the agent while it has an open item "
+             "`- [ ]`. Relative to the role file"},
+    {.name = "interval_seconds",
+     .kind = FIELD_INTEGER,
+     .by_default = "3600",
+     .range = RANGE_ABOVE(0),
+     .help = "Time from one look at the file to the next"},
+    {.name = "prompt_prefix",
+     .by_default = "\"It is time to look at this checklist. Work on the items that are open, and "
+                   "mark those that you have done.\"",
+     .help = "Begins the prompt; the file follows"},
+    {.name = "active_hours",
+     .kind = FIELD_INTEGER_LIST,
+     .flags = FIELD_NULLABLE,
+     .by_default = "null",
+     .help = "`[start, end]`, hours from 0 to 23: from the beginning of one up to the beginning of "
+             "the other, also past midnight"},
+    {.name = "timezone",
+     .by_default = "\"UTC\"",
+     .check = check_zone,
+     .help = "Zone of the active hours"},
     {0},
 };
 
@@ -107,6 +151,12 @@ static const struct role_shape shape_cron = {
     .help = "At times",
     .fields = cron_fields,
 };
+static const struct role_shape shape_heartbeat = {
+    .name = "heartbeat",
+    .help = "In intervals, while a checklist has open items",
+    .fields = heartbeat_fields,
+    .check = check_heartbeat,
+};
 static const struct role_shape shape_watch = {
     .name = "file_watch",
     .help = "When files change",
@@ -132,7 +182,8 @@ static const struct role_shape shape_discord = {
 };
 
 static const struct role_shape *const triggers[] = {
-    &shape_cron, &shape_watch, &shape_webhook, &shape_telegram, &shape_discord, NULL,
+    &shape_cron,     &shape_heartbeat, &shape_watch, &shape_webhook,
+    &shape_telegram, &shape_discord,   NULL,
 };
 
 const struct role_variants role_triggers = {

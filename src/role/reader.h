@@ -90,6 +90,8 @@ void check_docker(struct role_reader *reader, const struct yaml_node *node,
                   struct json_object *normal);
 void check_webhook(struct role_reader *reader, const struct yaml_node *node,
                    struct json_object *normal);
+void check_heartbeat(struct role_reader *reader, const struct yaml_node *node,
+                     struct json_object *normal);
 void check_mcp(struct role_reader *reader, const struct yaml_node *node,
                struct json_object *normal);
 void check_delegate(struct role_reader *reader, const struct yaml_node *node,

@@ -57,6 +57,21 @@ void check_file(struct role_reader *reader, const struct yaml_node *node,
     }
 }
 
+void check_heartbeat(struct role_reader *reader, const struct yaml_node *node,
+                     struct json_object *normal)
+{
+    struct json_object *hours = json_member(normal, "active_hours");
+    bool is_right = hours == NULL || length_of(normal, "active_hours") == 2;
+    for (size_t i = 0; is_right && i < length_of(normal, "active_hours"); i++) {
+        int64_t hour = json_object_get_int64(json_object_array_get_idx(hours, i));
+        is_right = hour >= 0 && hour <= 23;
+    }
+    if (!is_right) {
+        error_at(reader, node, "active_hours", "[9, 17], for instance",
+                 "the active hours are two hours from 0 to 23");
+    }
+}
+
 void check_guardrails(struct role_reader *reader, const struct yaml_node *node,
                       struct json_object *normal)
 {
