@@ -76,6 +76,10 @@
 #define LIMIT_POLICY_SOURCE_BYTES 4095
 /** Name of the user who changed a policy, bytes. */
 #define LIMIT_POLICY_BY_BYTES 255
+/** A checklist of a heartbeat, bytes. */
+#define LIMIT_HEARTBEAT_BYTES (64 * LIMIT_KIB)
+/** How far back times of a trigger that were missed are made up for. */
+#define LIMIT_CATCH_UP_S (INT64_C(366) * 24 * 3600)
 /** The prompt of a start request, bytes: room to be escaped in a document. */
 #define LIMIT_START_PROMPT_BYTES (128 * LIMIT_KIB)
 /** What a start request says of its event, bytes of JSON. */

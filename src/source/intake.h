@@ -148,6 +148,16 @@ void intake_postpone(struct intake *intake, const char *run_id);
 /** A run of a role that executes, but was started before this intake was opened. */
 void intake_count_running(struct intake *intake, const char *role, const char *run_id);
 
+/** Whether a request waits, or its run executes. */
+bool intake_is_pending(struct intake *intake, const char *run_id);
+
+/**
+ * The run that an event of a source became.
+ * @return 1, 0 when no such event came in the last seven days, or a code
+ */
+int intake_find_run(struct intake *intake, const char *source, const char *key,
+                    char ret_run_id[ID_SIZE], struct rondo_error *err);
+
 /** A run does not execute any more. One that is not counted is ignored. */
 void intake_ended(struct intake *intake, const char *run_id);
 

@@ -5,6 +5,7 @@
  * version there, and forgets the request.
  */
 #include "base/error.h"
+#include "source/dedupe.h"
 #include "source/intake_internal.h"
 
 #include <stdio.h>
@@ -137,6 +138,20 @@ void intake_count_running(struct intake *intake, const char *role, const char *r
                                    intake_entry_add(intake, intake_queue_of(intake, role), run_id));
     }
     pthread_mutex_unlock(&intake->lock);
+}
+
+bool intake_is_pending(struct intake *intake, const char *run_id)
+{
+    pthread_mutex_lock(&intake->lock);
+    bool is_pending = intake_entry_find_id(intake, run_id) != NULL;
+    pthread_mutex_unlock(&intake->lock);
+    return is_pending;
+}
+
+int intake_find_run(struct intake *intake, const char *source, const char *key,
+                    char ret_run_id[ID_SIZE], struct rondo_error *err)
+{
+    return dedupe_find(intake->store, clock_now(intake->clock), source, key, ret_run_id, err);
 }
 
 void intake_list_running(struct intake *intake, intake_running_fn *fn, void *context)

@@ -86,7 +86,10 @@ struct source_type {
                 struct source **ret_source, struct rondo_error *err);
     void (*close)(struct source *source);
 
-    /** When `fire` is to be called, wall clock; SOURCE_NEVER. NULL = never. */
+    /**
+     * When `fire` is to be called, wall clock; SOURCE_NEVER. NULL = never. Asked again after
+     * `fire`, after `wake`, when the clock was set, and when a run of the role has ended.
+     */
     int64_t (*next_due)(struct source *source);
     /** It is due, or may be. An error (of the store) is logged, and it is called again later. */
     int (*fire)(struct source *source, int64_t now_ns, struct rondo_error *err);
