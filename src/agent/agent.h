@@ -48,8 +48,22 @@ struct agent_options {
     bool is_file_named;       /**< a person has named the role's file: see agent_confirm_role() */
 };
 
+/** Whether a role says which model it uses. */
+bool agent_has_model(const struct role *role);
+
 /**
- * The options of a run of a role; what a resume needs is in them.
+ * The model for a role that names none: RONDO_MODEL, INITRUNNER_MODEL, else the usual model of the
+ * first provider whose key is set (anthropic, openai, google, groq, mistral, cohere, xai). The
+ * variables come from the environment and from `.env` files, as keys do.
+ * @param ret_model  "provider:name", owned
+ * @param ret_source what it was chosen by; appended
+ */
+int agent_choose_model(const struct role *role, char **ret_model, struct buf *ret_source,
+                       struct rondo_error *err);
+
+/**
+ * The options of a run of a role; what a resume needs is in them. A role that names no model gets
+ * one here (agent_choose_model), unless the caller names it.
  * @param ret_spec loop_spec_fini()
  */
 int agent_spec(const struct role *role, const struct agent_options *options,

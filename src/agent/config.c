@@ -3,6 +3,7 @@
 #include "agent/config.h"
 
 #include "agent/pin.h"
+#include "base/auto.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/json/json.h"
@@ -380,6 +381,11 @@ static void set_limits(const struct role *role, const struct agent_options *opti
         spec->delay_ns = duration_from_seconds(role->autonomy.iteration_delay_seconds);
         spec->checkpoint_interval = role->autonomy.checkpoint_interval;
     }
+    int64_t budget = or_zero(limits->run_token_budget);
+    if (budget > 0 && (spec->max_tokens == 0 || budget < spec->max_tokens)) {
+        spec->max_tokens = budget;
+    }
+    spec->max_cost_micro = or_zero(limits->cost_limit_micro);
     if (options->max_iterations > 0) {
         spec->max_iterations = options->max_iterations;
     }
@@ -487,11 +493,19 @@ static int fill_spec(const struct role *role, const struct agent_options *option
     return r < 0 ? r : loop_spec_check(spec, err);
 }
 
-int agent_spec(const struct role *role, const struct agent_options *options,
+int agent_spec(const struct role *role, const struct agent_options *given,
                struct loop_spec *ret_spec, struct rondo_error *err)
 {
     struct loop_spec spec = loop_spec_default();
+    struct agent_options chosen = *given;
+    const struct agent_options *options = &chosen;
+    auto_free char *model = NULL;
     int r = check_hosts(options, err);
+    if (r == 0 && given->model == NULL && !given->is_dry_run && !agent_has_model(role)) {
+        auto_buf struct buf source = {0};
+        r = agent_choose_model(role, &model, &source, err);
+        chosen.model = model;
+    }
     if (r == 0 && !options->accepts_unprotected && options->findings != NULL) {
         r = agent_check_protected(options->findings, err);
     }

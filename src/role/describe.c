@@ -81,8 +81,14 @@ static void append_row(const struct role_field *field, struct buf *out)
     append_default(field, out);
     buf_append_string(out, " | ");
     append_cell(field->help, out);
+    if (field->other_name != NULL) {
+        buf_printf(out, "; also written `%s`", field->other_name);
+    }
     if ((field->flags & FIELD_OWN) != 0) {
         buf_append_string(out, ". *Rondo's addition*");
+    }
+    if ((field->flags & FIELD_LATER) != 0) {
+        buf_append_string(out, ". *Since 2026*");
     }
     if (field->since > 0) {
         buf_printf(out, ". *Since v1.%u*", field->since);

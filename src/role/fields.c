@@ -14,6 +14,13 @@
 static const char *const api_versions[] = {"initrunner/v1", NULL};
 static const char *const kinds[] = {"Agent", NULL};
 
+static const struct role_field bundle_fields[] = {
+    {.name = "include", .kind = FIELD_TEXT_LIST, .help = "Files that belong to the role"},
+    {0},
+};
+
+static const struct role_shape shape_bundle = {.name = "bundle", .fields = bundle_fields};
+
 static const struct role_field metadata_fields[] = {
     {.name = "name",
      .flags = FIELD_REQUIRED,
@@ -25,16 +32,24 @@ static const struct role_field metadata_fields[] = {
     {.name = "author", .help = "Who wrote it"},
     {.name = "version", .help = "Version of the file"},
     {.name = "dependencies", .kind = FIELD_TEXT_LIST, .help = "Requirements, for readers"},
+    {.name = "team", .flags = FIELD_LATER, .help = "Who is responsible, for readers"},
+    {.name = "spec_version",
+     .kind = FIELD_INTEGER,
+     .flags = FIELD_LATER,
+     .range = RANGE_BETWEEN(1, 3),
+     .help = "Version of the form: 3 is the flat one"},
+    {.name = "bundle",
+     .kind = FIELD_OBJECT,
+     .flags = FIELD_LATER | FIELD_NULLABLE,
+     .by_default = "null",
+     .shape = &shape_bundle,
+     .help = "What is published with the role; running it needs nothing of this"},
     {0},
 };
-
-static const struct role_foreign metadata_foreign[] = {
-    {"team", false}, {"spec_version", false}, {"bundle", false}, {0}};
 
 static const struct role_shape shape_metadata = {
     .name = "metadata",
     .fields = metadata_fields,
-    .foreign = metadata_foreign,
 };
 
 static const struct role_field price_fields[] = {
@@ -55,11 +70,11 @@ static const struct role_shape shape_price = {.name = "price", .fields = price_f
 
 static const struct role_field model_fields[] = {
     {.name = "provider",
-     .flags = FIELD_REQUIRED,
      .help =
          "Provider of the model: openai, anthropic, ollama, groq, mistral, xai, google, ..., or "
          "scripted"},
-    {.name = "name", .flags = FIELD_REQUIRED, .help = "The provider's name of the model"},
+    {.name = "name",
+     .help = "The provider's name of the model; without `provider`: `provider:name`"},
     {.name = "base_url",
      .flags = FIELD_NULLABLE,
      .by_default = "null",
@@ -109,6 +124,7 @@ static const struct role_foreign model_foreign[] = {{"context_window", false},
 static const struct role_shape shape_model = {
     .name = "model",
     .fields = model_fields,
+    .check = check_model,
     .foreign = model_foreign,
 };
 
@@ -152,12 +168,22 @@ static const struct role_field guardrail_fields[] = {
      .help = "Iterations of an autonomous run; --max-iterations takes precedence"},
     LIMIT_FIELD("autonomous_token_budget", "Tokens of an autonomous run"),
     LIMIT_FIELD("autonomous_timeout_seconds", "Wall-clock time of an autonomous run"),
+    {.name = "run_token_budget",
+     .kind = FIELD_INTEGER,
+     .flags = FIELD_LATER | FIELD_NULLABLE | FIELD_PROTECTS,
+     .by_default = "null",
+     .range = RANGE_ABOVE(0),
+     .help = "Tokens of a run of any kind"},
+    {.name = "cost_limit",
+     .kind = FIELD_NUMBER,
+     .flags = FIELD_LATER | FIELD_NULLABLE | FIELD_PROTECTS,
+     .by_default = "null",
+     .range = RANGE_BETWEEN(0.000001, 1000000),
+     .help = "Dollars of a run of any kind"},
     {0},
 };
 
 static const struct role_foreign guardrail_foreign[] = {{"per_request_input_tokens_limit", true},
-                                                        {"run_token_budget", true},
-                                                        {"cost_limit", true},
                                                         {"daemon_daily_cost_budget", false},
                                                         {"retry_policy", false},
                                                         {"daemon_weekly_cost_budget", false},
@@ -171,6 +197,7 @@ static const struct role_shape shape_guardrails = {
     .check = check_guardrails,
     .foreign = guardrail_foreign,
     .protects = true,
+    .is_closed = true,
 };
 
 static const struct role_field condition_fields[] = {
@@ -265,13 +292,29 @@ static const struct role_shape shape_autonomy = {
     .foreign = autonomy_foreign,
 };
 
+static const struct role_field daemon_fields[] = {
+    {.name = "hot_reload",
+     .kind = FIELD_BOOLEAN,
+     .by_default = "true",
+     .help = "Read the file again when it changes"},
+    {.name = "reload_debounce_seconds",
+     .kind = FIELD_NUMBER,
+     .by_default = "1.0",
+     .range = RANGE_BETWEEN(0, 30),
+     .help = "Changes within this time count once"},
+    {0},
+};
+
+static const struct role_shape shape_daemon = {.name = "daemon", .fields = daemon_fields};
+
 static const struct role_field spec_fields[] = {
     {.name = "role", .flags = FIELD_REQUIRED, .help = "The system prompt"},
     {.name = "model",
      .kind = FIELD_OBJECT,
-     .flags = FIELD_REQUIRED,
+     .flags = FIELD_NULLABLE,
      .shape = &shape_model,
-     .help = "The model of the agent"},
+     .help = "The model of the agent; without it, the run chooses one, see "
+             "[models](models.md#a-role-without-a-model)"},
     {.name = "output",
      .kind = FIELD_OBJECT,
      .shape = &role_shape_output,
@@ -335,6 +378,12 @@ static const struct role_field spec_fields[] = {
      .since = 9,
      .shape = &role_shape_tool_search,
      .help = "Let the model search for tools instead of listing all"},
+    {.name = "daemon",
+     .kind = FIELD_OBJECT,
+     .flags = FIELD_LATER | FIELD_NULLABLE,
+     .by_default = "null",
+     .shape = &shape_daemon,
+     .help = "The role on duty"},
     {.name = "policy",
      .flags = FIELD_PROTECTS | FIELD_OWN | FIELD_NULLABLE,
      .by_default = "null",
@@ -349,9 +398,11 @@ static const struct role_field spec_fields[] = {
     {0},
 };
 
-static const struct role_foreign spec_foreign[] = {{"reasoning", false},   {"capabilities", false},
-                                                   {"deps_schema", false}, {"auto_skills", false},
-                                                   {"daemon", false},      {0}};
+static const struct role_foreign spec_foreign[] = {{"reasoning", false},
+                                                   {"capabilities", false},
+                                                   {"deps_schema", false},
+                                                   {"auto_skills", false},
+                                                   {0}};
 
 static const struct role_shape shape_spec = {
     .name = "spec",

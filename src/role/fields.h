@@ -45,6 +45,8 @@ enum {
                                      keeps the role from being run */
     FIELD_PROTECTS = 1U << 5,   /**< honoured; a key that looks like it was meant to protect */
     FIELD_OWN = 1U << 3,        /**< Rondo's addition: in the normal form only where it is given */
+    FIELD_LATER = 1U << 6,      /**< of InitRunner 2026: likewise */
+    FIELD_SPARSE = FIELD_OWN | FIELD_LATER,
 };
 
 /** Bounds of numbers. */
@@ -69,6 +71,7 @@ struct role_field {
     const char *by_default; /**< JSON; NULL = "" of a text, [] of a list, {} of a map or object */
     const char *by_default_1_0; /**< where v1.0 had another one, or NULL */
     const char *normal_name;    /**< name in the normal form where it differs, or NULL */
+    const char *other_name;     /**< another spelling in files, or NULL */
     struct role_range range;
     const char *const *choices;
     const struct role_shape *shape;
@@ -93,7 +96,8 @@ struct role_shape {
     const struct role_field *fields;
     role_shape_check_fn *check;
     const struct role_foreign *foreign; /**< known, not used; ends without a name; or NULL */
-    bool protects; /**< a key that it does not know may have been meant to protect */
+    bool protects;  /**< a key that it does not know may have been meant to protect */
+    bool is_closed; /**< in the flat form, a key that it does not know is an error */
 };
 
 /** Objects whose `type` says what they are. */

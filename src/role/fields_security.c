@@ -237,23 +237,24 @@ static const struct role_field audit_fields[] = {
 };
 
 static const struct role_shape shape_content = {
-    .name = "content", .fields = content_fields, .protects = true};
+    .name = "content", .fields = content_fields, .protects = true, .is_closed = true};
 static const struct role_shape shape_server = {
-    .name = "server", .fields = server_fields, .protects = true};
+    .name = "server", .fields = server_fields, .protects = true, .is_closed = true};
 static const struct role_shape shape_rate = {
-    .name = "rate_limit", .fields = rate_fields, .protects = true};
+    .name = "rate_limit", .fields = rate_fields, .protects = true, .is_closed = true};
 static const struct role_shape shape_sizes = {
-    .name = "resources", .fields = size_fields, .protects = true};
+    .name = "resources", .fields = size_fields, .protects = true, .is_closed = true};
 static const struct role_shape shape_tools = {
-    .name = "tools", .fields = tool_fields, .protects = true};
+    .name = "tools", .fields = tool_fields, .protects = true, .is_closed = true};
 static const struct role_shape shape_docker = {
     .name = "docker",
     .fields = docker_fields,
     .check = check_docker,
     .protects = true,
+    .is_closed = true,
 };
 static const struct role_shape shape_audit = {
-    .name = "audit", .fields = audit_fields, .protects = true};
+    .name = "audit", .fields = audit_fields, .protects = true, .is_closed = true};
 
 static const struct role_field security_fields[] = {
     {.name = "content", .kind = FIELD_OBJECT, .shape = &shape_content, .help = "Content filters"},
@@ -284,4 +285,5 @@ const struct role_shape role_shape_security = {
     .fields = security_fields,
     .foreign = security_foreign,
     .protects = true,
+    .is_closed = true,
 };

@@ -72,8 +72,8 @@ static const struct role_shape shape_chunking = {
     .check = check_chunking,
 };
 
-/** v1.0 to v1.2 had the first one only, later versions the second one. */
-static const char *const store_backends[] = {"sqlite-vec", "zvec", NULL};
+/** v1.0 to v1.2 had the first one, v1.3 to v1.13 the second, 2026 the last. */
+static const char *const store_backends[] = {"sqlite-vec", "zvec", "lancedb", NULL};
 
 static const struct role_field ingest_fields[] = {
     {.name = "sources",
@@ -239,6 +239,7 @@ static const struct role_field observability_fields[] = {
 const struct role_shape role_shape_observability = {
     .name = "observability",
     .fields = observability_fields,
+    .is_closed = true,
 };
 
 static const struct role_field resources_fields[] = {

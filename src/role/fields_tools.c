@@ -42,6 +42,7 @@ static const struct role_shape shape_permissions = {
     .name = "permissions",
     .fields = permission_fields,
     .protects = true,
+    .is_closed = true,
 };
 
 static const struct role_field common_fields[] = {
@@ -59,8 +60,8 @@ static const struct role_field common_fields[] = {
     {.name = "approval",
      .kind = FIELD_ANY,
      .flags = FIELD_OWN | FIELD_NULLABLE | FIELD_PROTECTS,
-     .help = "`required` asks a person before each call, `never` does not; any other value means "
-             "`required`"},
+     .help = "`required` asks a person before each call, `auto` and `never` do not; any other "
+             "value means `required`"},
     {0},
 };
 
@@ -68,8 +69,7 @@ static const char *const server_sandboxes[] = {"namespace", "landlock", "none", 
 
 static const char *const transports[] = {"stdio", "sse", "streamable-http", NULL};
 
-static const struct role_foreign mcp_foreign[] = {
-    {"timeout_seconds", false}, {"defer", false}, {0}};
+static const struct role_foreign mcp_foreign[] = {{"defer", false}, {0}};
 
 static const struct role_field delegate_agent_fields[] = {
     {.name = "name", .flags = FIELD_REQUIRED, .help = "Name of the other agent"},
@@ -96,7 +96,7 @@ static const struct role_shape shape_shared_memory = {
     .fields = shared_memory_fields,
 };
 
-static const char *const delegate_modes[] = {"inline", "mcp", NULL};
+static const char *const delegate_modes[] = {"inline", "mcp", "a2a", NULL};
 
 static const char *const parameter_types[] = {"string", "integer", "number", "boolean", NULL};
 
@@ -146,16 +146,17 @@ static const struct role_field endpoint_fields[] = {
      .help = "JSON body; {parameter} is replaced"},
     {.name = "query_params", .kind = FIELD_TEXT_MAP, .help = "Query; {parameter} is replaced"},
     MAYBE("response_extract", "Part of the answer: `$.a.b.0`"),
-    {.name = "timeout", .kind = FIELD_INTEGER, .by_default = "30", .help = "Seconds of one call"},
+    {.name = "timeout",
+     .kind = FIELD_INTEGER,
+     .by_default = "30",
+     .other_name = "timeout_seconds",
+     .help = "Seconds of one call"},
     {0},
 };
-
-static const struct role_foreign endpoint_foreign[] = {{"timeout_seconds", false}, {0}};
 
 static const struct role_shape shape_endpoint = {
     .name = "endpoints[]",
     .fields = endpoint_fields,
-    .foreign = endpoint_foreign,
 };
 
 #define BLOCKED_COMMANDS                                                                       \
@@ -210,9 +211,6 @@ static const struct role_shape shape_one_script = {
     .fields = one_script_fields,
 };
 
-static const struct role_foreign think_foreign[] = {
-    {"critique", false}, {"max_thoughts", false}, {0}};
-
 #define NO_SETTINGS \
     {               \
         0           \
@@ -242,8 +240,9 @@ static const struct role_foreign think_foreign[] = {
     static const struct role_field id##_fields[] = {__VA_ARGS__, {0}};
 #include "role/tools.def"
 
-#define TOOL(id, runs, text, check, foreign, ...) \
-    static const struct role_shape shape_##id = {#id, text, id##_fields, check, foreign, false};
+#define TOOL(id, runs, text, check, foreign, ...)                             \
+    static const struct role_shape shape_##id = {#id,   text,    id##_fields, \
+                                                 check, foreign, .is_closed = true};
 #include "role/tools.def"
 
 #define TOOL(id, runs, text, check, foreign, ...) &shape_##id,

@@ -121,6 +121,12 @@ static const struct role_field webhook_fields[] = {
     {0},
 };
 
+#define ALLOW_ALL                                                         \
+    {                                                                     \
+        .name = "allow_all", .kind = FIELD_BOOLEAN, .flags = FIELD_LATER, \
+        .help = "Answer everyone; without it, only those who are listed", \
+    }
+
 static const struct role_field telegram_fields[] = {
     {.name = "token_env",
      .by_default = "\"TELEGRAM_BOT_TOKEN\"",
@@ -129,6 +135,7 @@ static const struct role_field telegram_fields[] = {
     {.name = "allowed_user_ids",
      .kind = FIELD_INTEGER_LIST,
      .help = "Only these, by number; empty: all"},
+    ALLOW_ALL,
     {.name = "prompt_template", .by_default = "\"{message}\"", .help = "Prompt for the agent"},
     {0},
 };
@@ -140,11 +147,28 @@ static const struct role_field discord_fields[] = {
     {.name = "channel_ids", .kind = FIELD_TEXT_LIST, .help = "Only these channels; empty: all"},
     {.name = "allowed_roles", .kind = FIELD_TEXT_LIST, .help = "Only these roles; empty: all"},
     {.name = "allowed_user_ids", .kind = FIELD_TEXT_LIST, .help = "Only these users; empty: all"},
+    ALLOW_ALL,
     {.name = "prompt_template", .by_default = "\"{message}\"", .help = "Prompt for the agent"},
     {0},
 };
 
-static const struct role_foreign bot_foreign[] = {{"allow_all", false}, {0}};
+static const struct role_field slack_fields[] = {
+    {.name = "app_token_env",
+     .by_default = "\"SLACK_APP_TOKEN\"",
+     .help = "Environment variable with the token of the app"},
+    {.name = "bot_token_env",
+     .by_default = "\"SLACK_BOT_TOKEN\"",
+     .help = "Environment variable with the token of the bot"},
+    {.name = "channel_ids", .kind = FIELD_TEXT_LIST, .help = "Only these channels; empty: all"},
+    {.name = "allowed_user_ids", .kind = FIELD_TEXT_LIST, .help = "Only these users"},
+    ALLOW_ALL,
+    {.name = "respond_in_thread",
+     .kind = FIELD_BOOLEAN,
+     .by_default = "true",
+     .help = "Answer in the thread of the message"},
+    {.name = "prompt_template", .by_default = "\"{message}\"", .help = "Prompt for the agent"},
+    {0},
+};
 
 static const struct role_shape shape_cron = {
     .name = "cron",
@@ -172,18 +196,22 @@ static const struct role_shape shape_telegram = {
     .name = "telegram",
     .help = "When a message comes",
     .fields = telegram_fields,
-    .foreign = bot_foreign,
 };
 static const struct role_shape shape_discord = {
     .name = "discord",
     .help = "When a message comes",
     .fields = discord_fields,
-    .foreign = bot_foreign,
+};
+
+static const struct role_shape shape_slack = {
+    .name = "slack",
+    .help = "When a message comes",
+    .fields = slack_fields,
 };
 
 static const struct role_shape *const triggers[] = {
     &shape_cron,     &shape_heartbeat, &shape_watch, &shape_webhook,
-    &shape_telegram, &shape_discord,   NULL,
+    &shape_telegram, &shape_discord,   &shape_slack, NULL,
 };
 
 const struct role_variants role_triggers = {

@@ -43,8 +43,8 @@ static int64_t get_price(struct json_object *price, const char *key)
 
 static void fill_model(struct role_model *model, struct json_object *object)
 {
-    model->provider = dup_text(object, "provider");
-    model->name = dup_text(object, "name");
+    model->provider = object == NULL ? memory_dup_string("") : dup_text(object, "provider");
+    model->name = object == NULL ? memory_dup_string("") : dup_text(object, "name");
     model->base_url = dup_text(object, "base_url");
     model->api_key_env = dup_text(object, "api_key_env");
     model->temperature = get_number(object, "temperature", 0.1);
@@ -66,6 +66,8 @@ static void fill_guardrails(struct role_guardrails *limits, struct json_object *
         .max_iterations = get_int(object, "max_iterations", 10),
         .autonomous_token_budget = get_int(object, "autonomous_token_budget", -1),
         .autonomous_timeout_seconds = get_int(object, "autonomous_timeout_seconds", -1),
+        .run_token_budget = get_int(object, "run_token_budget", -1),
+        .cost_limit_micro = get_price(object, "cost_limit"),
     };
 }
 
@@ -270,5 +272,6 @@ void role_free(struct role *role)
     free(role->conditions);
     free(role->allow_hosts);
     json_object_put(role->normal);
+    json_object_put(role->places);
     free(role);
 }

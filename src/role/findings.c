@@ -174,9 +174,24 @@ static void append_name(struct buf *path, const char *name, size_t len)
     buf_append_string(path, shown < len ? "..." : "");
 }
 
+const char *reader_shown_name(const struct role_reader *reader, const char *name)
+{
+    return reader->is_flat && strcmp(name, "role") == 0 ? "prompt" : name;
+}
+
+/** Whether a flat file is without this level of the envelope. */
+static bool is_left_out(const struct role_reader *reader, const char *name)
+{
+    return reader->is_flat && reader->path.len == 0 &&
+           (strcmp(name, "spec") == 0 || strcmp(name, "metadata") == 0);
+}
+
 size_t reader_enter(struct role_reader *reader, const char *name, size_t len)
 {
     size_t mark = reader->path.len;
+    if (is_left_out(reader, name)) {
+        return mark;
+    }
     buf_append_string(&reader->path, mark > 0 ? "." : "");
     append_name(&reader->path, name, len);
     return mark;

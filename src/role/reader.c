@@ -288,11 +288,12 @@ static void read_absent(struct role_reader *reader, const struct slot *slot,
 {
     const struct role_field *field = slot->field;
     if ((field->flags & FIELD_REQUIRED) != 0) {
-        reader_error(reader, slot->owner, field->help, "`%s` is missing", field->name);
+        reader_error(reader, slot->owner, field->help, "`%s` is missing",
+                     reader_shown_name(reader, field->name));
         return;
     }
     bool is_later = is_1_0(reader) && field->since > 0;
-    if ((field->flags & FIELD_OWN) == 0 && !is_later) {
+    if ((field->flags & FIELD_SPARSE) == 0 && !is_later) {
         json_object_object_add(normal, normal_name(field), read_default(reader, field));
     }
 }
@@ -301,11 +302,12 @@ static void read_slot(struct role_reader *reader, const struct slot *slot,
                       struct json_object *normal)
 {
     const struct role_field *field = slot->field;
-    size_t mark = reader_enter(reader, field->name, strlen(field->name));
+    const char *name = reader_shown_name(reader, field->name);
+    size_t mark = reader_enter(reader, name, strlen(name));
     if (slot->node == NULL) {
         read_absent(reader, slot, normal);
     } else if (slot->node->kind == YAML_NULL && (field->flags & FIELD_NULLABLE) != 0) {
-        if ((field->flags & FIELD_OWN) == 0) {
+        if ((field->flags & FIELD_SPARSE) == 0) {
             json_object_object_add(normal, normal_name(field), NULL);
         }
     } else {
@@ -327,7 +329,8 @@ static bool is_field(const struct role_field *fields, const char *key)
 {
     for (; fields != NULL && fields->name != NULL; fields++) {
         if (strcmp(fields->name, key) == 0 ||
-            (fields->normal_name != NULL && strcmp(fields->normal_name, key) == 0)) {
+            (fields->normal_name != NULL && strcmp(fields->normal_name, key) == 0) ||
+            (fields->other_name != NULL && strcmp(fields->other_name, key) == 0)) {
             return true;
         }
     }
@@ -368,10 +371,10 @@ static bool sounds_protecting(const struct role_reader *reader, const char *key)
         "budget", "quota",   "read_only",  "readonly", "network",  "isolat",  "filter",
         "redact", "mask",    "audit",      "policy",   "policies", "exclude",
     };
-    static const char *const idle[] = {"metadata",    "spec.triggers", "spec.sinks",
-                                       "spec.ingest", "spec.memory",   "spec.observability",
-                                       "spec.output"};
+    static const char *const idle[] = {"metadata", "triggers",      "sinks", "ingest",
+                                       "memory",   "observability", "output"};
     const char *path = buf_string(&reader->path);
+    path += strncmp(path, "spec.", strlen("spec.")) == 0 ? strlen("spec.") : 0;
     for (size_t i = 0; i < sizeof(idle) / sizeof(idle[0]); i++) {
         if (strncmp(path, idle[i], strlen(idle[i])) == 0) {
             return false;
@@ -418,9 +421,11 @@ static void warn_of_key(struct role_reader *reader, const struct role_shape *sha
     suggest_write(&suggest, "", "", &hint);
     /* The suggestion comes as "; did you mean ...", to follow other words. */
     const char *advice = hint.len > 2 ? buf_string(&hint) + 2 : NULL;
-    if (shape->protects || sounds_protecting(reader, key->text) ||
-        is_slip_of_protection(shape->fields, suggest.best) ||
-        is_slip_of_protection(common, suggest.best)) {
+    if (reader->is_flat && shape->is_closed) {
+        reader_error(reader, key, advice, "unknown key");
+    } else if (shape->protects || sounds_protecting(reader, key->text) ||
+               is_slip_of_protection(shape->fields, suggest.best) ||
+               is_slip_of_protection(common, suggest.best)) {
         reader_unprotected(reader, key, advice,
                            "unknown key; it looks like a protection, and has no effect");
     } else {
@@ -428,9 +433,28 @@ static void warn_of_key(struct role_reader *reader, const struct role_shape *sha
     }
 }
 
+/** Both spellings of one field: one of them would be lost. */
+static void check_spellings(struct role_reader *reader, const struct role_field *fields,
+                            const struct yaml_node *node)
+{
+    for (; fields != NULL && fields->name != NULL; fields++) {
+        const struct yaml_node *other =
+            fields->other_name == NULL ? NULL : yaml_get(node, fields->other_name);
+        if (other != NULL && yaml_get(node, fields->name) != NULL) {
+            size_t mark = reader_enter(reader, fields->other_name, strlen(fields->other_name));
+            reader_error(reader, other, "remove one of them",
+                         "another spelling of `%s`, which is "
+                         "given too",
+                         fields->name);
+            reader_leave(reader, mark);
+        }
+    }
+}
+
 static void check_keys(struct role_reader *reader, const struct role_shape *shape,
                        const struct role_field *common, bool has_type, const struct yaml_node *node)
 {
+    check_spellings(reader, shape->fields, node);
     for (size_t i = 0; i < node->count; i++) {
         const struct yaml_node *key = node->pairs[i].key;
         bool is_known = key->kind == YAML_TEXT &&
@@ -453,6 +477,9 @@ static const struct yaml_node *find_value(const struct yaml_node *node,
     const struct yaml_node *value = yaml_get(node, field->name);
     if (value == NULL && field->normal_name != NULL) {
         value = yaml_get(node, field->normal_name);
+    }
+    if (value == NULL && field->other_name != NULL) {
+        value = yaml_get(node, field->other_name);
     }
     return value;
 }

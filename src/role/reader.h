@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include "base/arena.h"
 #include "base/buf.h"
 #include "role/fields.h"
 #include "role/role.h"
@@ -13,12 +14,15 @@ struct role_reader {
     struct role_findings *findings;
     enum role_schema schema;
     struct buf path; /**< of the value at hand: "spec.tools[2]" */
+    bool is_flat;    /**< paths are without `metadata` and `spec`; see flat_to_envelope() */
 };
 
 /** Read an object of a shape. @param node a map, or NULL for all defaults @return owned */
 struct json_object *reader_read_object(struct role_reader *reader, const struct role_shape *shape,
                                        const struct yaml_node *node);
 
+/** What a field is called in the file. */
+const char *reader_shown_name(const struct role_reader *reader, const char *name);
 /** Lengthen the path by ".name"; @return what reader_leave takes it back to */
 size_t reader_enter(struct role_reader *reader, const char *name, size_t len);
 /** Lengthen the path by "[index]". */
@@ -74,6 +78,8 @@ void check_not_empty(struct role_reader *reader, const struct yaml_node *node, c
 /* Checks of objects (shape_checks.c). role_shape_check_fn. */
 void check_file(struct role_reader *reader, const struct yaml_node *node,
                 struct json_object *normal);
+void check_model(struct role_reader *reader, const struct yaml_node *node,
+                 struct json_object *normal);
 void check_guardrails(struct role_reader *reader, const struct yaml_node *node,
                       struct json_object *normal);
 void check_autonomy(struct role_reader *reader, const struct yaml_node *node,
@@ -113,3 +119,21 @@ int role_fill(struct json_object *normal, const char *path, struct role **ret_ro
 /** Report what is wrong with scalars anywhere in a tree (dates that are none), and repeated keys.
  */
 void reader_check_tree(struct role_reader *reader, const struct yaml_node *node);
+
+/*
+ * The flat form (flat.c; spec_version 3, InitRunner 2026.8): the keys of `metadata` and `spec` side
+ * by side at the top level. It is turned into the tree of an envelope, whose nodes keep their
+ * places, so that one table of fields reads both.
+ */
+
+/** Whether a document without `kind` is in the flat form. */
+bool flat_is(const struct yaml_node *root);
+
+/**
+ * The envelope of a flat document. Keys that it does not know are errors. From here on the reader
+ * shows paths as the file has them: without `metadata` and `spec`.
+ * @param arena holds the nodes that are added
+ * @return NULL when the document is not one of a single agent
+ */
+const struct yaml_node *flat_to_envelope(struct role_reader *reader, const struct yaml_node *root,
+                                         struct arena *arena);

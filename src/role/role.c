@@ -75,26 +75,9 @@ static bool is_other_kind(struct role_reader *reader, const struct yaml_node *ro
     return false;
 }
 
-/** Documents of InitRunner's later, flat form. */
-static bool is_flat(struct role_reader *reader, const struct yaml_node *root)
-{
-    static const char *const keys[] = {"prompt", "agents", "model", "tools", NULL};
-    if (yaml_get(root, "kind") != NULL || yaml_get(root, "name") == NULL) {
-        return false;
-    }
-    for (size_t i = 0; keys[i] != NULL; i++) {
-        if (yaml_get(root, keys[i]) != NULL) {
-            reader_error(reader, root,
-                         "write apiVersion, kind: Agent, metadata and spec; see "
-                         "docs/role-reference.md",
-                         "this is InitRunner's flat form of 2026, which rondo does not read yet");
-            return true;
-        }
-    }
-    return false;
-}
-
-static struct json_object *read_document(struct role_reader *reader, const struct yaml_node *root)
+/** @param ret_envelope the tree that was read; for flat files, one that was made */
+static struct json_object *read_document(struct role_reader *reader, const struct yaml_node *root,
+                                         struct arena *arena, const struct yaml_node **ret_envelope)
 {
     if (root == NULL || root->kind != YAML_MAP) {
         auto_buf struct buf given = {0};
@@ -103,15 +86,51 @@ static struct json_object *read_document(struct role_reader *reader, const struc
             buf_clear(&given);
             yaml_describe(root, &given);
         }
-        reader_error(reader, root, "begin with `apiVersion: initrunner/v1`",
+        reader_error(reader, root, "begin with `name:` or `apiVersion: initrunner/v1`",
                      "a role file is a map, but this is %s", buf_string(&given));
         return NULL;
     }
     reader_check_tree(reader, root);
-    if (is_other_kind(reader, root) || is_flat(reader, root)) {
+    if (is_other_kind(reader, root)) {
         return NULL;
     }
-    return reader_read_object(reader, &role_shape_file, root);
+    const struct yaml_node *envelope = flat_is(root) ? flat_to_envelope(reader, root, arena) : root;
+    *ret_envelope = envelope;
+    return envelope == NULL ? NULL : reader_read_object(reader, &role_shape_file, envelope);
+}
+
+/** Note the place of a key or an item. */
+static void note_place(struct json_object *places, const char *path, const struct yaml_node *node)
+{
+    struct json_object *place = json_object_new_array();
+    json_object_array_add(place, json_object_new_int64((int64_t)node->line));
+    json_object_array_add(place, json_object_new_int64((int64_t)node->column));
+    json_object_object_add(places, path, place);
+}
+
+static void note_items(struct json_object *places, const char *path, const struct yaml_node *list)
+{
+    for (size_t i = 0; list->kind == YAML_LIST && i < list->count; i++) {
+        auto_buf struct buf item = {0};
+        buf_printf(&item, "%s[%zu]", path, i);
+        note_place(places, buf_string(&item), list->items[i]);
+    }
+}
+
+/** Where the sections of `spec` and the items of their lists are. */
+static struct json_object *note_places(const struct yaml_node *envelope)
+{
+    struct json_object *places = json_object_new_object();
+    const struct yaml_node *spec = envelope == NULL ? NULL : yaml_get(envelope, "spec");
+    for (size_t i = 0; spec != NULL && spec->kind == YAML_MAP && i < spec->count; i++) {
+        if (spec->pairs[i].key->kind == YAML_TEXT) {
+            auto_buf struct buf path = {0};
+            buf_printf(&path, "spec.%s", spec->pairs[i].key->text);
+            note_place(places, buf_string(&path), spec->pairs[i].key);
+            note_items(places, buf_string(&path), spec->pairs[i].value);
+        }
+    }
+    return places;
 }
 
 static int compare_findings(const void *a, const void *b)
@@ -149,18 +168,22 @@ int role_parse(const char *yaml, size_t len, const char *path, enum role_schema 
     size_t errors = role_findings_errors(findings);
     struct arena arena = {0};
     struct yaml_node *root = NULL;
+    const struct yaml_node *envelope = NULL;
     struct yaml_problem problem;
     struct json_object *normal = NULL;
     struct role_reader reader = {.findings = findings, .schema = schema};
     if (yaml_read(yaml, len, 1, &arena, &root, &problem) < 0) {
         findings_add(findings, ROLE_ERROR, problem.line, problem.column, "", problem.message, NULL);
     } else {
-        normal = read_document(&reader, root);
+        normal = read_document(&reader, root, &arena, &envelope);
     }
     sort_findings(findings, before);
     int r = 0;
     if (role_findings_errors(findings) == errors) {
         r = role_fill(normal, path, ret_role, err);
+        if (r == 0) {
+            (*ret_role)->places = note_places(envelope);
+        }
     } else {
         json_object_put(normal);
     }

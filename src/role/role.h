@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Role files: InitRunner's YAML envelope (apiVersion initrunner/v1), read into a checked, complete
- * form. One table of fields (role/fields.h) gives parsing, coercion, checks, defaults, warnings
- * and the reference page docs/role-reference.md.
+ * Role files: InitRunner's YAML envelope (apiVersion initrunner/v1) and its flat form (spec_version
+ * 3), read into a checked, complete form. One table of fields (role/fields.h) gives parsing,
+ * coercion, checks, defaults, warnings and the reference page docs/role-reference.md.
  *
  * A file is never half read: it gives a role, or findings that say where what is wrong.
  */
@@ -55,7 +55,7 @@ void role_findings_write(const struct role_findings *findings, const char *file,
                          enum role_severity least, struct buf *ret_text);
 
 struct role_model {
-    char *provider;
+    char *provider; /**< "" = the role names no model */
     char *name;
     char *base_url;    /**< or NULL */
     char *api_key_env; /**< or NULL */
@@ -78,6 +78,8 @@ struct role_guardrails {
     int64_t max_iterations;
     int64_t autonomous_token_budget;
     int64_t autonomous_timeout_seconds;
+    int64_t run_token_budget; /**< tokens of a run of any kind */
+    int64_t cost_limit_micro; /**< of a run, millionths of a dollar */
 };
 
 /** Sections that are absent have the defaults. */
@@ -114,7 +116,9 @@ struct role {
     struct role_autonomy autonomy;
     struct role_condition *conditions;
     size_t condition_count;
-    struct json_object *tools; /**< normal.spec.tools: array of objects with `type`; borrowed */
+    struct json_object *places; /**< of sections and tools in the file, for findings: path to [line,
+                                     column]; NULL when the role comes from its normal form */
+    struct json_object *tools;  /**< normal.spec.tools: array of objects with `type`; borrowed */
     char *policy;        /**< Rondo's own: spec.policy, a path relative to the file; or NULL */
     char **allow_hosts;  /**< Rondo's own: spec.execution.allow_hosts; NULL-terminated or NULL */
     bool allows_network; /**< Rondo's own: spec.execution.network, of sandboxed tools; default true
@@ -160,7 +164,7 @@ void role_free(struct role *role);
 
 /**
  * What `run` will not do, though the file requests it: one warning for each section, tool type or
- * setting (ingest, sinks, triggers, memory, ...), by name.
+ * setting (ingest, sinks, triggers, memory, ...), by name and with its place in the file.
  */
 void role_find_unsupported(const struct role *role, struct role_findings *findings);
 

@@ -48,7 +48,8 @@ void check_file(struct role_reader *reader, const struct yaml_node *node,
         if (!json_get_bool(json_object_array_get_idx(triggers, i), "autonomous", false)) {
             continue;
         }
-        size_t mark = reader_enter(reader, "spec.triggers", strlen("spec.triggers"));
+        size_t mark = reader_enter(reader, "spec", strlen("spec"));
+        reader_enter(reader, "triggers", strlen("triggers"));
         reader_enter_index(reader, i);
         reader_enter(reader, "autonomous", strlen("autonomous"));
         reader_warning(reader, place_of(list->items[i], "autonomous"), "add `autonomy: {}` to spec",
@@ -69,6 +70,26 @@ void check_heartbeat(struct role_reader *reader, const struct yaml_node *node,
     if (!is_right) {
         error_at(reader, node, "active_hours", "[9, 17], for instance",
                  "the active hours are two hours from 0 to 23");
+    }
+}
+
+/** A model is left out, or written as provider and name, or as `provider:name`. */
+void check_model(struct role_reader *reader, const struct yaml_node *node,
+                 struct json_object *normal)
+{
+    const char *provider = text_of(normal, "provider");
+    const char *name = text_of(normal, "name");
+    const char *colon = strchr(name, ':');
+    if (provider[0] != '\0' && name[0] == '\0') {
+        error_at(reader, node, "name", "the provider's name of the model", "`name` is missing");
+    } else if (provider[0] == '\0' && name[0] != '\0' &&
+               (colon == NULL || colon == name || colon[1] == '\0')) {
+        error_at(reader, node, "provider", "write provider:name, for instance openai:gpt-5-mini",
+                 "`provider` is missing");
+    } else if (provider[0] == '\0' && colon != NULL) {
+        struct json_object *left = json_object_new_string_len(name, (int)(colon - name));
+        json_object_object_add(normal, "name", json_object_new_string(colon + 1));
+        json_object_object_add(normal, "provider", left);
     }
 }
 
@@ -303,8 +324,8 @@ void check_mcp(struct role_reader *reader, const struct yaml_node *node, struct 
 void check_delegate(struct role_reader *reader, const struct yaml_node *node,
                     struct json_object *normal)
 {
-    bool is_mcp = strcmp(text_of(normal, "mode"), "mcp") == 0;
-    const char *needed = is_mcp ? "url" : "role_file";
+    const char *mode = text_of(normal, "mode");
+    const char *needed = strcmp(mode, "inline") != 0 ? "url" : "role_file";
     struct json_object *agents = json_member(normal, "agents");
     for (size_t i = 0; i < length_of(normal, "agents"); i++) {
         if (text_of(json_object_array_get_idx(agents, i), needed)[0] == '\0') {
@@ -312,8 +333,7 @@ void check_delegate(struct role_reader *reader, const struct yaml_node *node,
             reader_enter_index(reader, i);
             reader_enter(reader, needed, strlen(needed));
             reader_error(reader, place_of(node, "agents")->items[i], NULL,
-                         "the mode %s needs `%s` of every agent", is_mcp ? "mcp" : "inline",
-                         needed);
+                         "the mode %s needs `%s` of every agent", mode, needed);
             reader_leave(reader, mark);
         }
     }

@@ -11,21 +11,32 @@
 #include <stdio.h>
 #include <string.h>
 
-static void warn(struct role_findings *findings, const char *path, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
+static void warn(const struct role *role, struct role_findings *findings, const char *path,
+                 const char *format, ...) __attribute__((format(printf, 4, 5)));
 
-static void warn(struct role_findings *findings, const char *path, const char *format, ...)
+/** @param path in an envelope; of a flat file it is shown as the file has it */
+static void warn(const struct role *role, struct role_findings *findings, const char *path,
+                 const char *format, ...)
 {
     char message[256];
     va_list args;
     va_start(args, format);
     vsnprintf(message, sizeof(message), format, args);
     va_end(args);
-    findings_add(findings, ROLE_WARNING, 0, 0, path, message, NULL);
+    struct json_object *place = json_member(role->places, path);
+    bool is_known = json_object_is_type(place, json_type_array);
+    size_t at[2] = {0};
+    for (size_t i = 0; is_known && i < 2; i++) {
+        at[i] = (size_t)json_object_get_int64(json_object_array_get_idx(place, i));
+    }
+    bool is_flat = json_get_int(json_member(role->normal, "metadata"), "spec_version", 0) == 3;
+    findings_add(findings, ROLE_WARNING, at[0], at[1], path + (is_flat ? strlen("spec.") : 0),
+                 message, NULL);
 }
 
-static void find_sections(struct json_object *spec, struct role_findings *findings)
+static void find_sections(const struct role *role, struct role_findings *findings)
 {
+    struct json_object *spec = json_member(role->normal, "spec");
     static const struct {
         const char *key;
         const char *path;
@@ -42,15 +53,16 @@ static void find_sections(struct json_object *spec, struct role_findings *findin
         struct json_object *section = json_member(spec, sections[i].key);
         bool is_list = json_object_is_type(section, json_type_array);
         if (section != NULL && (!is_list || json_object_array_length(section) > 0)) {
-            warn(findings, sections[i].path, "%s", sections[i].message);
+            warn(role, findings, sections[i].path, "%s", sections[i].message);
         }
     }
     struct json_object *search = json_member(spec, "tool_search");
     if (search != NULL && json_get_bool(search, "enabled", false)) {
-        warn(findings, "spec.tool_search", "run does not hide tools: the model sees them all");
+        warn(role, findings, "spec.tool_search",
+             "run does not hide tools: the model sees them all");
     }
     if (strcmp(json_get_string(json_member(spec, "output"), "type", "text"), "json_schema") == 0) {
-        warn(findings, "spec.output", "run does not check answers against a schema yet");
+        warn(role, findings, "spec.output", "run does not check answers against a schema yet");
     }
 }
 
@@ -71,8 +83,9 @@ static bool runs_tool(const char *type)
     return false;
 }
 
-static void find_tools(struct json_object *tools, struct role_findings *findings)
+static void find_tools(const struct role *role, struct role_findings *findings)
 {
+    struct json_object *tools = role->tools;
     size_t count =
         json_object_is_type(tools, json_type_array) ? json_object_array_length(tools) : 0;
     for (size_t i = 0; i < count; i++) {
@@ -82,21 +95,21 @@ static void find_tools(struct json_object *tools, struct role_findings *findings
         char path[64];
         snprintf(path, sizeof(path), "spec.tools[%zu]", i);
         if (!runs_tool(type)) {
-            warn(findings, path, "run has no tool of the type %.60s: the agent does without it",
-                 type);
+            warn(role, findings, path,
+                 "run has no tool of the type %.60s: the agent does without it", type);
         }
         if (strcmp(type, "mcp") == 0 &&
             strcmp(json_get_string(tool, "transport", ""), "sse") == 0) {
-            warn(findings, path, "the transport sse is out of date: streamable-http is tried");
+            warn(role, findings, path,
+                 "the transport sse is out of date: streamable-http is tried");
         }
     }
 }
 
 void role_find_unsupported(const struct role *role, struct role_findings *findings)
 {
-    struct json_object *spec = json_member(role->normal, "spec");
-    find_sections(spec, findings);
-    find_tools(role->tools, findings);
+    find_sections(role, findings);
+    find_tools(role, findings);
 }
 
 bool role_field_is_unhonoured(const struct role_field *field, struct json_object *value)

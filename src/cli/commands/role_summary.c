@@ -40,7 +40,9 @@ static void add_count(struct buf *out, int64_t count, const char *what)
 static void add_model(const struct role_model *model, struct fields *fields)
 {
     auto_buf struct buf text = {0};
-    buf_printf(&text, "%s:%s, temperature %.3g", model->provider, model->name, model->temperature);
+    bool is_named = model->name[0] != '\0';
+    buf_printf(&text, "%s%s%s, temperature %.3g", model->provider, is_named ? ":" : "",
+               is_named ? model->name : "chosen when it is run", model->temperature);
     add_count(&text, model->max_tokens, "token");
     buf_append_string(&text, " a reply");
     if (model->base_url != NULL) {
@@ -132,7 +134,11 @@ static void add_unsupported(const struct role *role, struct fields *fields)
     role_find_unsupported(role, &findings);
     for (size_t i = 0; i < findings.count; i++) {
         auto_buf struct buf text = {0};
-        buf_printf(&text, "%s: %s", findings.items[i].path, findings.items[i].message);
+        const struct role_finding *item = &findings.items[i];
+        buf_printf(&text, "%s: %s", item->path, item->message);
+        if (item->line > 0) {
+            buf_printf(&text, " (line %zu, column %zu)", item->line, item->column);
+        }
         fields_add(fields, i == 0 ? "unsupported" : "", buf_string(&text));
     }
     role_findings_fini(&findings);

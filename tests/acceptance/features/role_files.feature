@@ -92,6 +92,40 @@ Feature: Role files are checked before they are run
     When I run `printf '\357\273\277' >windows.yaml && sed 's/$/\r/' role.yaml >>windows.yaml && rondo validate --strict windows.yaml`
     Then the exit code is 0
 
+  Scenario: A flat file is run as its envelope is
+    Given a file "role.yaml" with
+      """
+      name: worker
+      prompt: You help.
+      tools:
+        - think
+        - shell: {allowed_commands: [ls]}
+      """
+    When I run `rondo validate --strict role.yaml`
+    Then the exit code is 0
+    And stdout mentions "chosen when it is run"
+    When I run `rondo run role.yaml -p x --dry-run`
+    Then stdout is exactly "[dry-run] Simulated response."
+
+  Scenario: A role without a model gets one, which is said in one line
+    Given a file "role.yaml" with
+      """
+      name: worker
+      prompt: You help.
+      """
+    And a file "turns.jsonl" with
+      """
+      {"text": "Hello."}
+      """
+    When I run `RONDO_MODEL=scripted:$PWD/turns.jsonl rondo run role.yaml -p x`
+    Then the exit code is 0
+    And stdout is exactly "Hello."
+    And stderr mentions "The role names no model; using scripted:"
+    And stderr mentions "(RONDO_MODEL)"
+    When I run `RONDO_MODEL=gpt rondo run role.yaml -p x`
+    Then the exit code is 2
+    And stderr mentions "RONDO_MODEL"
+
   # ---- rondo tools ----
 
   Scenario: The tools of a role are listed, with those of its MCP server

@@ -113,9 +113,25 @@ TEST(the_normal_form_of_a_normal_form_is_the_same)
     for_each(golden, check_again);
 }
 
+/**
+ * Where the versions differ: what either takes is taken, but for settings of 2026 that Rondo checks
+ * as 2026 does.
+ */
+static bool expects_role(const char *name, struct json_object *expected)
+{
+    static const char *const checked[] = {"tool-think-max.yaml"};
+    bool is_right = json_get_bool(get(expected, "C"), "ok", false);
+    for (size_t i = 0; i < COUNT(checked); i++) {
+        if (strcmp(checked[i], name) == 0) {
+            return is_right;
+        }
+    }
+    return is_right || json_get_bool(get(expected, "S"), "ok", false);
+}
+
 static void check_verdict(const char *name, struct json_object *expected)
 {
-    bool is_right = json_get_bool(get(expected, "S"), "ok", false);
+    bool is_right = expects_role(name, expected);
     for (int schema = ROLE_SCHEMA_1_0; schema <= ROLE_SCHEMA_1_13; schema++) {
         struct role_reading reading =
             read_file(DATA "validation-cases/", name, (enum role_schema)schema);

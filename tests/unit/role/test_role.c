@@ -108,7 +108,6 @@ TEST(all_errors_are_found_each_with_place_and_path)
         "error 1:13 apiVersion: \"initrunner/v2\" is not allowed here\n"
         "error 3:18 metadata.name: \"My\" is not a name\n"
         "error 5:9 spec.role: a string is expected, but this is the number 5\n"
-        "error 6:10 spec.model.name: `name` is missing\n"
         "error 6:37 spec.model.temperature: 3 is too large\n"
         "error 14:11 spec.tools[2].endpoints[0].name: `name` is missing\n"
         "error 15:19 spec.tools[2].endpoints[0].method: \"FETCH\" is not allowed here\n");
@@ -123,8 +122,8 @@ TEST(what_is_wrong_comes_with_what_would_be_right)
         {HEAD "  tools: [{type: shel}]\n", "did you mean `shell`?"},
         {HEAD "  output: {type: jsonschema}\n",
          "use text or json_schema; did you mean `json_schema`?"},
-        {HEAD "  triggers: [{type: crom}]\n",
-         "use cron, heartbeat, file_watch, webhook, telegram or discord; did you mean `cron`?"},
+        {HEAD "  triggers: [{type: crom}]\n", "use cron, heartbeat, file_watch, webhook, telegram, "
+                                              "discord or slack; did you mean `cron`?"},
         {HEAD "  skills: x\n", "write it as a list: [\"x\"]"},
         {HEAD "  policy: yes\n", "put it in quotes: \"yes\""},
         {HEAD "  guardrails: {max_iterations: 0}\n", "more than 0"},
@@ -209,8 +208,8 @@ TEST(documents_that_are_no_agents_are_told_by_name)
 {
     expect_findings("kind: Team\nfoo: 1\n", "error 1:7 kind: this is a Team document, which rondo "
                                             "does not run; it runs agents\n");
-    expect_findings("name: a\nprompt: b\n", "error 1:1 : this is InitRunner's flat form of 2026, "
-                                            "which rondo does not read yet\n");
+    expect_findings("name: a\nagents: {}\n", "error 2:1 agents: this is a document with several "
+                                             "agents, which rondo does not run\n");
     expect_findings("", "error 0:0 : a role file is a map, but this is empty\n");
     expect_findings("- a\n", "error 1:1 : a role file is a map, but this is a list\n");
     expect_findings("a: [\n", "error 2:1 : this is not valid YAML: did not find expected node "
@@ -290,7 +289,7 @@ static const struct {
      TOOL "    - {type: shell, permissions: {deny: [\"a=\"]}}\n"},
     {TOOL "    - {type: sql, database: x}\n", TOOL "    - {type: sql}\n"},
     {TOOL "    - {type: slack, webhook_url: x}\n", TOOL "    - {type: slack}\n"},
-    {TOOL "    - {type: think, max_thoughts: 999}\n", TOOL "    - {typ: think}\n"},
+    {TOOL "    - {type: think, max_thoughts: 99}\n", TOOL "    - {typ: think}\n"},
     {TOOL "    - {type: zzz, a: {b: 1}}\n", TOOL "    - {type: 5}\n"},
     {HEAD "  sinks: [{type: file, path: x}]\n", HEAD "  sinks: [{type: zzz}]\n"},
     {HEAD "  sinks: [{type: custom, module: m, function: f}]\n",
@@ -613,7 +612,7 @@ TEST(protections_that_are_not_given_are_told_apart)
          "spec.security.rate_limit.requests_per_minute"},
         {HEAD "  security: {tools: {audit_hooks_enabled: true}}\n",
          "spec.security.tools.audit_hooks_enabled"},
-        {HEAD "  guardrails: {cost_limit: 5}\n", "spec.guardrails.cost_limit"},
+        {HEAD "  guardrails: {circuit_breaker: 5}\n", "spec.guardrails.circuit_breaker"},
         {HEAD "  guardrails: {max_toolcalls: 5, retry_policy: {}}\n",
          "spec.guardrails.max_toolcalls"},
         {HEAD "  sandbox: {network: none}\n", "spec.sandbox"},

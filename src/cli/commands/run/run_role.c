@@ -44,11 +44,31 @@ static int apply_options(struct role_values *values, struct loop_spec *spec,
     return run_values_add_conditions(&values->run, spec, err);
 }
 
+/** Say in one line which model a role without one is run with. */
+static int choose_model(struct role_values *values, const struct role *role,
+                        struct rondo_error *err)
+{
+    auto_buf struct buf source = {0};
+    if (values->model != NULL || values->is_dry_run || agent_has_model(role)) {
+        return 0;
+    }
+    int r = agent_choose_model(role, &values->model, &source, err);
+    if (r == 0 && !values->run.wants_quiet) {
+        fprintf(stderr, "The role names no model; using %s (%s).\n", values->model,
+                buf_string(&source));
+    }
+    return r;
+}
+
 static int make_spec(struct role_values *values, struct role *role,
                      const struct role_findings *findings, const char *system,
                      struct loop_spec *ret_spec, struct rondo_error *err)
 {
     const struct loop_spec *given = &values->run.spec;
+    int chosen = choose_model(values, role, err);
+    if (chosen < 0) {
+        return chosen;
+    }
     struct agent_options options = {
         .mode = mode_of(values),
         .prompt = given->prompt,
