@@ -70,7 +70,7 @@ static int timed_out(struct agent *agent)
                 agent->config.role->guardrails.timeout_seconds);
 }
 
-static int check_before(struct agent *agent)
+int agent_check_limits_left(struct agent *agent)
 {
     const struct agent_usage *usage = &agent->memory.usage;
     int64_t most = agent->config.role->guardrails.max_request_limit;
@@ -273,9 +273,13 @@ static int end_late(struct agent *agent, const struct agent_deadline *deadline,
 }
 
 static int take_reply(struct agent *agent, const struct agent_deadline *deadline,
-                      const struct model_reply *reply)
+                      const struct model_reply *reply, struct rondo_error *err)
 {
     record_replied(agent, reply);
+    int r = spending_settle(agent, reply, err);
+    if (r < 0) {
+        return r;
+    }
     if (reply->failure == MODEL_CANCELLED) {
         return AGENT_BODY_CUT;
     }
@@ -311,7 +315,7 @@ static int refresh_tools(struct agent *agent, struct rondo_error *err)
 
 int agent_ask(struct agent *agent, const char *words, struct rondo_error *err)
 {
-    int next = check_before(agent);
+    int next = agent_check_limits_left(agent);
     if (next != AGENT_CONTINUE) {
         return next;
     }
@@ -322,16 +326,24 @@ int agent_ask(struct agent *agent, const char *words, struct rondo_error *err)
     if (!loop_ask_model(agent->loop, agent->config.model)) {
         return AGENT_BODY_CUT;
     }
+    next = spending_wait(agent, err);
+    if (next != AGENT_CONTINUE) {
+        return next;
+    }
     record_requested(agent, words);
+    spending_reserve(agent);
     int r = loop_commit(agent->loop, err);
-    if (r < 0) {
+    if (r == 0) {
+        r = spending_confirm(agent, err);
+    }
+    if (r != AGENT_CONTINUE) {
         return r;
     }
     struct model_reply reply = {0};
     struct agent_deadline deadline = agent_deadline(agent);
     r = send(agent, deadline.at_ns, &reply, err);
     if (r == 0) {
-        r = take_reply(agent, &deadline, &reply);
+        r = take_reply(agent, &deadline, &reply, err);
     }
     model_reply_fini(&reply);
     return r;

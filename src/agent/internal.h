@@ -6,6 +6,7 @@
 #include "agent/config.h"
 #include "agent/history.h"
 #include "agent/plan.h"
+#include "agent/spending.h"
 #include "loop/body_ports.h"
 #include "mcp/mcp.h"
 #include "model/environment.h"
@@ -59,6 +60,7 @@ struct agent {
     const char *agent_folders[2]; /* the workspace, for paths that a person named */
     struct agent_config config;
     struct agent_memory memory;
+    struct agent_spending spending;
     struct model *model;
     char *model_id; /* "provider:name" */
     struct dotenv *dotenv;
@@ -107,6 +109,9 @@ int agent_load(struct agent *agent, struct rondo_error *err);
 
 /** Ask the model. @param words of a person, or NULL. @return enum agent_next or a negative code */
 int agent_ask(struct agent *agent, const char *words, struct rondo_error *err);
+
+/** Whether limits of the iteration leave room for a request. @return enum agent_next */
+int agent_check_limits_left(struct agent *agent);
 
 /* ---- agent_prompt.c: the model's prompt at the beginning of an iteration ----------------- */
 

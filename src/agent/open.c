@@ -239,6 +239,9 @@ static int open_all(struct agent *agent, const struct loop_spec *spec, struct ro
         r = check_cost_limit(agent, spec, err);
     }
     if (r == 0) {
+        r = spending_open(agent, spec->agent_id, err);
+    }
+    if (r == 0) {
         r = open_tools(agent, spec, err);
     }
     if (r == 0) {
@@ -312,6 +315,7 @@ void agent_free(struct agent *agent)
     agent_memory_fini(&agent->memory);
     toolbox_free(agent->toolbox);
     mcp_shared_free(agent->shared);
+    spending_fini(&agent->spending);
     model_free(agent->model);
     dotenv_free(agent->dotenv);
     json_object_put(agent->security);

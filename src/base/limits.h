@@ -131,6 +131,8 @@
 #define LIMIT_ROLE_LIST 1000
 /** Skills that a role names. */
 #define LIMIT_ROLE_SKILLS 64
+/** Model requests of one agent under way at a time, where it has budgets; further ones wait. */
+#define LIMIT_BUDGET_REQUESTS 256
 /** The address of a sink of warnings, bytes. */
 #define LIMIT_SINK_URL_BYTES 2048
 /** Words of a sink's command. */

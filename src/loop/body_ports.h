@@ -19,6 +19,25 @@ void loop_record(struct loop *loop, const struct journal_event *event);
  */
 int loop_commit(struct loop *loop, struct rondo_error *err);
 
+/** A document that changes with the run's events, and what the body learns of it. */
+struct loop_update {
+    struct store_update change;
+    /**
+     * A commit has gone through. Its last call of `change` says what was written.
+     * @return whether there is more to write: then it is called with the next commit too
+     */
+    bool (*committed)(void *context);
+};
+
+/**
+ * Change a document with the next commit (see struct store_update).
+ * @param update the body's own, the only one at a time; outlives the loop's last loop_next
+ */
+void loop_set_update(struct loop *loop, const struct loop_update *update);
+
+/** Like loop_commit, also when there is no event: for what loop_set_update() has set. */
+int loop_commit_update(struct loop *loop, struct rondo_error *err);
+
 /**
  * Record the body's result, as reported, now and not with the next loop_next: what follows may
  * take long.
@@ -37,6 +56,18 @@ bool loop_is_time_over(struct loop *loop);
  * @param why what does not fit into the time that is left, for people; NULL = the time is over
  */
 void loop_end_by_time(struct loop *loop, const char *why);
+
+/** A limit over all runs of an agent that is used up. */
+struct loop_budget {
+    const char *name;
+    bool is_cost; /**< figures are millionths; else tokens */
+    int64_t limit;
+    int64_t used;
+    const char *message; /**< for people */
+};
+
+/** This ends the run. The body must return LOOP_INTERRUPTED. */
+void loop_end_by_budget(struct loop *loop, const struct loop_budget *budget);
 
 /**
  * A person was waited for: the time counts against no limit of the run. Short waits leave no trace.

@@ -348,6 +348,22 @@ bool model_has_price(const struct model *model)
     return model->prices.is_known;
 }
 
+/** Bytes of a prompt for one token: fewer than of common text, so that the estimate is high. */
+#define BYTES_PER_TOKEN 3
+
+int64_t model_estimate(const struct model *model, const struct model_message *messages,
+                       size_t count, int64_t *ret_cost_micro)
+{
+    size_t bytes = model->prefix.len;
+    for (size_t i = 0; i < count; i++) {
+        bytes += messages[i].len;
+    }
+    struct model_usage usage = {.input = (int64_t)(bytes / BYTES_PER_TOKEN + 1),
+                                .output = model->max_tokens};
+    *ret_cost_micro = model->prices.is_known ? prices_cost(&model->prices, &usage) : 0;
+    return usage.input + usage.output;
+}
+
 const char *model_dialect(const struct model *model)
 {
     return model->ops->dialect;

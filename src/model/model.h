@@ -72,6 +72,17 @@ int model_find_prices(const struct model_options *options, struct prices *ret_pr
 /** Whether the price of the model is known: local models and scripts are free. */
 bool model_has_price(const struct model *model);
 
+/** A message as it is sent. */
+struct model_message;
+
+/**
+ * What a request may use at most: the tokens of its reply that the options allow, and an upper
+ * estimate of the tokens of its prompt, by the bytes that are sent.
+ * @param ret_cost_micro what they cost; 0 where no price is known
+ */
+int64_t model_estimate(const struct model *model, const struct model_message *messages,
+                       size_t count, int64_t *ret_cost_micro);
+
 /** A tool that the model may call. Borrowed. */
 struct model_tool {
     const char *name;

@@ -141,6 +141,7 @@ void policy_explanation_sentence(const struct policy_explanation *explanation, s
     case VERDICT_INVALID_CONTEXT:
     case VERDICT_UNAVAILABLE:
     case VERDICT_COST_UNKNOWN:
+    case VERDICT_BUDGET_EXHAUSTED:
         buf_printf(ret_text, "denied: policies cannot evaluate this request: %s",
                    subject_problem(explanation->subject));
         break;

@@ -114,6 +114,7 @@ static void write_message(const struct denial *denial, struct buf *ret_text)
     switch (denial->verdict->reason) {
     case VERDICT_PERMITTED:
     case VERDICT_COST_UNKNOWN: /* Worded by the loop, which knows the model. */
+    case VERDICT_BUDGET_EXHAUSTED:
         break;
     case VERDICT_FORBIDDEN:
         write_forbidden(denial, ret_text);
@@ -251,6 +252,7 @@ const char *verdict_reason_name(enum verdict_reason reason)
         [VERDICT_INVALID_CONTEXT] = "invalid_context",
         [VERDICT_UNAVAILABLE] = "policy_unavailable",
         [VERDICT_COST_UNKNOWN] = "cost_unknown",
+        [VERDICT_BUDGET_EXHAUSTED] = "budget_exhausted",
     };
     return names[reason];
 }

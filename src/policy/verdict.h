@@ -21,14 +21,15 @@ enum verdict_outcome {
 };
 
 enum verdict_reason {
-    VERDICT_PERMITTED,       /**< allowed */
-    VERDICT_FORBIDDEN,       /**< a forbid is satisfied */
-    VERDICT_NOT_PERMITTED,   /**< no permit is satisfied */
-    VERDICT_APPROVAL_NEEDED, /**< every satisfied forbid says @on_deny("ask") */
-    VERDICT_POLICY_ERROR,    /**< a forbid could not be evaluated */
-    VERDICT_INVALID_CONTEXT, /**< the arguments cannot be expressed in Cedar */
-    VERDICT_UNAVAILABLE,     /**< there are no policies */
-    VERDICT_COST_UNKNOWN,    /**< the loop's own: a cost limit cannot be enforced */
+    VERDICT_PERMITTED,        /**< allowed */
+    VERDICT_FORBIDDEN,        /**< a forbid is satisfied */
+    VERDICT_NOT_PERMITTED,    /**< no permit is satisfied */
+    VERDICT_APPROVAL_NEEDED,  /**< every satisfied forbid says @on_deny("ask") */
+    VERDICT_POLICY_ERROR,     /**< a forbid could not be evaluated */
+    VERDICT_INVALID_CONTEXT,  /**< the arguments cannot be expressed in Cedar */
+    VERDICT_UNAVAILABLE,      /**< there are no policies */
+    VERDICT_COST_UNKNOWN,     /**< the loop's own: a cost limit cannot be enforced */
+    VERDICT_BUDGET_EXHAUSTED, /**< the body's own: a limit over all runs of the agent */
 };
 
 /** Policies that a verdict names in full; the count may be larger. */

@@ -134,6 +134,15 @@ static const struct role_shape shape_model = {
         .range = RANGE_ABOVE(0), .help = (text),                                               \
     }
 
+/** Only in the normal form where it is given. */
+#define COST_FIELD(field, origin, text)                                            \
+    {                                                                              \
+        .name = (field), .kind = FIELD_NUMBER, .flags = (origin) | FIELD_NULLABLE, \
+        .by_default = "null", .range = RANGE_ABOVE(0), .help = (text),             \
+    }
+
+static const char *const exhausted_rules[] = {"wait", "refuse", NULL};
+
 static const struct role_field guardrail_fields[] = {
     {.name = "max_tokens_per_run",
      .kind = FIELD_INTEGER,
@@ -159,8 +168,25 @@ static const struct role_field guardrail_fields[] = {
     LIMIT_FIELD("input_tokens_limit", "Input tokens of one iteration"),
     LIMIT_FIELD("total_tokens_limit", "Tokens of one iteration"),
     LIMIT_FIELD("session_token_budget", "Tokens of an interactive session"),
-    LIMIT_FIELD("daemon_token_budget", "Tokens of a daemon's life"),
-    LIMIT_FIELD("daemon_daily_token_budget", "Tokens of a daemon on one day"),
+    LIMIT_FIELD("daemon_token_budget", "Tokens of all runs of the agent"),
+    LIMIT_FIELD("daemon_daily_token_budget", "Tokens of all its runs on one day"),
+    COST_FIELD("daemon_daily_cost_budget", FIELD_LATER,
+               "Dollars that all its runs cost on one day"),
+    COST_FIELD("daemon_weekly_cost_budget", FIELD_LATER, "The same from Monday to Sunday"),
+    COST_FIELD("daemon_cost_budget", FIELD_OWN, "Dollars that all runs of the agent cost"),
+    {.name = "budget_timezone",
+     .flags = FIELD_LATER,
+     .by_default = "\"UTC\"",
+     .check = check_zone,
+     .help = "Zone in which the days and weeks of budgets begin"},
+    {.name = "when_budget_exhausted",
+     .kind = FIELD_CHOICE,
+     .flags = FIELD_OWN,
+     .choices = exhausted_rules,
+     .by_default = "\"wait\"",
+     .help =
+         "What becomes of a trigger when a budget is used up: it waits for the next day or week, "
+         "or is refused"},
     {.name = "max_iterations",
      .kind = FIELD_INTEGER,
      .by_default = "10",
@@ -184,10 +210,7 @@ static const struct role_field guardrail_fields[] = {
 };
 
 static const struct role_foreign guardrail_foreign[] = {{"per_request_input_tokens_limit", true},
-                                                        {"daemon_daily_cost_budget", false},
                                                         {"retry_policy", false},
-                                                        {"daemon_weekly_cost_budget", false},
-                                                        {"budget_timezone", false},
                                                         {"circuit_breaker", true},
                                                         {0}};
 

@@ -96,6 +96,7 @@ static int try_commit(struct loop *loop, size_t count, bool is_release,
         .event_count = count,
         .checkpoint = checkpoint,
         .interim = loop->interim == NULL ? NULL : &loop->interim->stored,
+        .update = loop->update == NULL ? NULL : &loop->update->change,
         .summary = loop->tried_summary,
         .lease_ns = is_release ? 0 : runtime_lease_ns(loop->runtime),
         .mail_taken = loop->tried_mail,
@@ -177,6 +178,15 @@ static void freeze(struct loop *loop, size_t count)
     }
 }
 
+/** The body learns what became of its document. */
+static void settle_update(struct loop *loop)
+{
+    const struct loop_update *update = loop->update;
+    if (update != NULL && !update->committed(update->change.context)) {
+        loop->update = NULL;
+    }
+}
+
 /** Commit the first `count` events, trying again while that can help. */
 static int commit_leading(struct loop *loop, size_t count, bool is_release, int tries,
                           enum store_commit_outcome *ret_outcome, struct rondo_error *err)
@@ -193,6 +203,7 @@ static int commit_leading(struct loop *loop, size_t count, bool is_release, int 
         }
         if (r == 0) {
             drop_committed(loop, count);
+            settle_update(loop);
             loop->has_mail = result.has_mail;
             *ret_outcome = result.outcome;
             return 0;
@@ -320,6 +331,16 @@ int loop_flush(struct loop *loop, enum flush_mode mode, struct rondo_error *err)
 int loop_commit(struct loop *loop, struct rondo_error *err)
 {
     return loop_flush(loop, FLUSH_NORMAL, err);
+}
+
+void loop_set_update(struct loop *loop, const struct loop_update *update)
+{
+    loop->update = update;
+}
+
+int loop_commit_update(struct loop *loop, struct rondo_error *err)
+{
+    return loop_flush(loop, FLUSH_HOLD, err);
 }
 
 int loop_can_record(const struct loop *loop, struct rondo_error *err)

@@ -264,13 +264,14 @@ bool loop_ask(struct loop *loop, enum vocabulary_action action, const char *what
     return is_allowed;
 }
 
-/** A denial inside a body that ends the run. */
+/** A denial inside a body that ends the run. @param limit_name NULL = as the verdict says */
 static bool end_denied(struct loop *loop, enum vocabulary_action action,
-                       const struct policy_verdict *verdict)
+                       const struct policy_verdict *verdict, const char *limit_name)
 {
     struct journal_event event = loop_step_gate(&loop->state, verdict);
     event.gate_denied.iteration = (int64_t)run_current_iteration(&loop->state);
     event.gate_denied.action = vocabulary_action_name(action);
+    event.gate_denied.limit_name = limit_name != NULL ? limit_name : event.gate_denied.limit_name;
     loop_record(loop, &event);
     keep_violation(loop, verdict);
     return false;
@@ -322,7 +323,19 @@ void loop_end_by_time(struct loop *loop, const char *why)
         snprintf(verdict.message, sizeof(verdict.message),
                  "the time limit of the run, %s, leaves no time: %s", limit, why);
     }
-    end_denied(loop, ACTION_CALL_MODEL, &verdict);
+    end_denied(loop, ACTION_CALL_MODEL, &verdict, NULL);
+}
+
+void loop_end_by_budget(struct loop *loop, const struct loop_budget *budget)
+{
+    struct policy_verdict verdict;
+    policy_verdict_init(&verdict);
+    verdict.reason = VERDICT_BUDGET_EXHAUSTED;
+    verdict.counter = budget->is_cost ? RUN_LIMIT_COST : RUN_LIMIT_TOKENS;
+    verdict.limits[verdict.counter] =
+        (struct policy_limit){.is_known = true, .limit = budget->limit, .value = budget->used};
+    snprintf(verdict.message, sizeof(verdict.message), "%s", budget->message);
+    end_denied(loop, ACTION_CALL_MODEL, &verdict, budget->name);
 }
 
 void loop_record_wait(struct loop *loop, const char *name, const char *answer, int64_t waited_ns)
@@ -362,14 +375,14 @@ bool loop_ask_model(struct loop *loop, const char *model)
         return loop_ask_model(loop, model); /* Each letter is read once, so this ends. */
     }
     if (!is_allowed) {
-        return end_denied(loop, request.action, &verdict);
+        return end_denied(loop, request.action, &verdict, NULL);
     }
     warn_of_limits(loop, verdict.limits, true);
     keep_time_ahead(loop, &verdict);
     request.action = ACTION_CALL_MODEL;
     request.resource = model;
     policy_gate_decide(loop->gate, &request, &verdict);
-    return verdict.outcome == VERDICT_ALLOW || end_denied(loop, request.action, &verdict);
+    return verdict.outcome == VERDICT_ALLOW || end_denied(loop, request.action, &verdict, NULL);
 }
 
 enum verdict_outcome loop_ask_tool(struct loop *loop, const char *tool, const char *input,

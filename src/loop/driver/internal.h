@@ -57,6 +57,7 @@ struct loop {
     uint64_t tried_mail;
     struct checkpoint_record *checkpoint; /* to be committed with pending[checkpoint_at] */
     size_t checkpoint_at;
+    const struct loop_update *update;  /* goes with the next commit; the body's, NULL = none */
     struct checkpoint_record *interim; /* of the commit that is tried; NULL = it needs none */
 
     _Atomic int parking;           /* enum loop_parking */

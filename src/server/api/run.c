@@ -336,6 +336,9 @@ static void write_violation(const struct summary *summary, struct json_writer *w
         bool is_this = strcmp(run_limit_name((enum run_limit)i), summary->limit_name) == 0;
         which = is_this ? (enum run_limit)i : which;
     }
+    if (strstr(summary->limit_name, "cost") != NULL) {
+        which = RUN_LIMIT_COST; /* also a budget of the role */
+    }
     json_begin_object(writer, "violation");
     json_write_string(writer, "policy", summary->policy);
     json_write_string(writer, "limit_name", summary->limit_name);
