@@ -164,4 +164,18 @@
 /** Names in one placeholder of a template, as in {body.a.b}: three. */
 #define LIMIT_TEMPLATE_NAMES 16
 /** A prompt that is made from a template, bytes. */
-#define LIMIT_TEMPLATE_PROMPT_BYTES (256 * LIMIT_KIB)
+#define LIMIT_TEMPLATE_PROMPT_BYTES (128 * LIMIT_KIB)
+/** The body of a request to a webhook, bytes. */
+#define LIMIT_HOOK_BODY_BYTES (1 * LIMIT_MIB)
+/** The id of a delivery, characters. */
+#define LIMIT_DELIVERY_ID_LEN 255
+/** Requests per minute that a webhook may be set to accept. */
+#define LIMIT_HOOK_RATE_PER_MINUTE 1000000
+/** Files that one trigger watches. */
+#define LIMIT_WATCH_FILES 5000
+/** Their paths, bytes; characters that need an escape count six. */
+#define LIMIT_WATCH_PATHS_BYTES (320 * LIMIT_KIB)
+/** Folders that one trigger watches. */
+#define LIMIT_WATCH_FOLDERS 2000
+/** Nesting of these folders. */
+#define LIMIT_WATCH_DEPTH 64
