@@ -23,6 +23,7 @@
 
 #include "source/intake.h"
 
+struct hook_ports;
 struct http_client;
 struct json_object;
 struct json_writer;
@@ -37,6 +38,7 @@ struct source_host {
     const struct clock *clock;
     struct random *random;
     struct http_client *http; /**< NULL = none (in tests) */
+    struct hook_ports *ports; /**< where webhooks listen besides the server; NULL = nowhere */
     const char *id;           /**< of this source */
     const char *role;         /**< name of the agent */
     const char *folder;       /**< of the role's file; relative paths start here */
