@@ -73,7 +73,7 @@ Feature: Role files are checked before they are run
       memory: {}
       observability: {}
       tools:
-        - {type: web_reader}
+        - {type: web_scraper}
       """
     When I run `rondo validate role.yaml`
     Then the exit code is 0
@@ -85,7 +85,7 @@ Feature: Role files are checked before they are run
     And stderr mentions "spec.ingest"
     And stderr mentions "spec.memory"
     And stderr mentions "spec.observability"
-    And stderr mentions "web_reader"
+    And stderr mentions "web_scraper"
 
   Scenario: A file with a byte order mark and Windows' ends of lines
     Given a role
