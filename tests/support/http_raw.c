@@ -188,24 +188,17 @@ int http_raw_ask(const char *address, const char *request, struct buf *ret_bytes
     return http_raw_status(buf_string(ret_bytes));
 }
 
-void http_raw_unchunk(const char *bytes, size_t len, struct buf *ret_body)
+size_t http_raw_unchunk(const char *bytes, size_t len, struct buf *body)
 {
+    const char *at = bytes;
     const char *end = bytes + len;
-    while (bytes < end) {
-        const char *line_end = memmem(bytes, (size_t)(end - bytes), "\r\n", 2);
-        if (line_end == NULL) {
-            return;
+    for (;;) {
+        const char *line_end = memmem(at, (size_t)(end - at), "\r\n", 2);
+        size_t size = line_end == NULL ? 0 : strtoul(at, NULL, 16);
+        if (size == 0 || size + 2 > (size_t)(end - line_end - 2)) {
+            return (size_t)(at - bytes);
         }
-        size_t size = strtoul(bytes, NULL, 16);
-        bytes = line_end + 2;
-        if (size == 0) {
-            return;
-        }
-        size_t there = (size_t)(end - bytes);
-        buf_append(ret_body, bytes, size < there ? size : there);
-        if (size + 2 > there) {
-            return;
-        }
-        bytes += size + 2;
+        buf_append(body, line_end + 2, size);
+        at = line_end + 2 + size + 2;
     }
 }

@@ -35,5 +35,8 @@ int http_raw_read_answer(int fd, struct buf *ret_head, struct buf *ret_body, boo
 int http_raw_ask(const char *address, const char *request, struct buf *ret_bytes);
 /** Status of the first answer in some bytes, or -1. */
 int http_raw_status(const char *bytes);
-/** The body of chunks as it was meant; what is not whole at the end is left out. */
-void http_raw_unchunk(const char *bytes, size_t len, struct buf *ret_body);
+/**
+ * Append the body of whole chunks. A chunk that has not come whole yet is left.
+ * @return bytes of the chunks that were taken
+ */
+size_t http_raw_unchunk(const char *bytes, size_t len, struct buf *body);

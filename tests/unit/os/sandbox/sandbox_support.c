@@ -170,7 +170,7 @@ static int try_oneself(void)
     cpu_set_t all;
     int pair[2];
     bool works = getrlimit(RLIMIT_NOFILE, &limit) == 0 && setrlimit(RLIMIT_NOFILE, &limit) == 0 &&
-                 setpriority(PRIO_PROCESS, 0, 5) == 0 && nice(1) != -1 &&
+                 setpriority(PRIO_PROCESS, 0, 19) == 0 && nice(1) != -1 &&
                  sched_getaffinity(0, sizeof(all), &all) == 0 &&
                  sched_setaffinity(0, sizeof(all), &all) == 0 &&
                  socketpair(AF_UNIX, SOCK_STREAM, 0, pair) == 0;
@@ -253,12 +253,12 @@ static int try_set_user_id(void)
 }
 
 /** Processes that ignore TERM, leave their session and start themselves again for ever. */
-static int be_bomb(void)
+static int be_bomb(const char *name)
 {
     for (int number = 1; number < NSIG; number++) {
         signal(number, SIG_IGN);
     }
-    prctl(PR_SET_NAME, "rondo-bomb");
+    prctl(PR_SET_NAME, name);
     for (;;) {
         if (fork() == 0) {
             setsid();
@@ -311,7 +311,7 @@ static int be_inside(char **argv)
         return try_set_user_id();
     }
     if (strcmp(argv[2], "bomb") == 0) {
-        return be_bomb();
+        return be_bomb(argv[3]);
     }
     if (strcmp(argv[2], "word") == 0) {
         return try_other_word_size();

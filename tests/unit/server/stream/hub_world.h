@@ -195,6 +195,8 @@ struct hub_reader {
     int fd;
     struct buf bytes; /**< as they came */
     struct buf text;  /**< without head and chunks */
+    size_t unpacked;  /**< bytes that `text` has */
+    size_t searched;  /**< bytes of `text` in which the awaited one is not */
 };
 
 static inline void open_reader_with(struct hub_world *world, const char *target, int64_t last_id,
@@ -230,25 +232,54 @@ static inline void close_reader(struct hub_reader *reader)
 /** The frames so far as text. */
 static inline const char *text_of(struct hub_reader *reader)
 {
-    buf_clear(&reader->text);
-    const char *head_end = strstr(buf_string(&reader->bytes), "\r\n\r\n");
+    const char *bytes = buf_string(&reader->bytes);
+    const char *head_end = reader->unpacked > 0 ? NULL : strstr(bytes, "\r\n\r\n");
     if (head_end != NULL) {
-        head_end += 4;
-        http_raw_unchunk(head_end, reader->bytes.len - (size_t)(head_end - reader->bytes.data),
-                         &reader->text);
+        reader->unpacked = (size_t)(head_end + 4 - bytes);
+    }
+    if (reader->unpacked > 0) {
+        reader->unpacked += http_raw_unchunk(bytes + reader->unpacked,
+                                             reader->bytes.len - reader->unpacked, &reader->text);
     }
     return buf_string(&reader->text);
 }
 
-static inline void await(struct hub_reader *reader, const char *text)
+/** Whether the text has come; looks at each byte once. */
+static inline bool has_come(struct hub_reader *reader, const char *text)
+{
+    const char *from = text_of(reader) + reader->searched;
+    size_t len = strlen(text);
+    if (memmem(from, reader->text.len - reader->searched, text, len) != NULL) {
+        return true;
+    }
+    reader->searched = reader->text.len >= len ? reader->text.len - len + 1 : 0;
+    return false;
+}
+
+/** Let each of the readers take what there is until all have the text. */
+static inline void await_in_turns(struct hub_reader *readers, size_t count, const char *text)
 {
     int64_t deadline = clock_monotonic(clock_system()) + HTTP_RAW_PATIENCE_NS;
-    while (strstr(text_of(reader), text) == NULL) {
-        if (clock_monotonic(clock_system()) > deadline) {
-            fail_msg("no \"%s\" in %zu bytes: %.2000s", text, reader->text.len, text_of(reader));
+    for (size_t left = count; left > 0;) {
+        left = 0;
+        for (size_t i = 0; i < count; i++) {
+            size_t len = readers[i].bytes.len;
+            http_raw_read_all(readers[i].fd, &readers[i].bytes, 20 * NS_PER_MS / (int64_t)count);
+            left += has_come(&readers[i], text) ? 0 : 1;
+            if (readers[i].bytes.len > len) {
+                deadline = clock_monotonic(clock_system()) + HTTP_RAW_PATIENCE_NS;
+            }
         }
-        http_raw_read_all(reader->fd, &reader->bytes, 20 * NS_PER_MS);
+        if (left > 0 && clock_monotonic(clock_system()) > deadline) {
+            fail_msg("%zu of %zu without \"%s\"", left, count, text);
+        }
     }
+}
+
+static inline void await(struct hub_reader *reader, const char *text)
+{
+    reader->searched = 0;
+    await_in_turns(reader, 1, text);
 }
 
 /** Every event's id, in the order of frames; of frames without an event none. @return how many */
