@@ -208,7 +208,7 @@ Feature: Agents of role files work autonomously
   Scenario: The delay is kept between iterations, and not after the last one
     Given a role with
       """
-      autonomy: {iteration_delay_seconds: 0.4, max_no_tool_call_iterations: 9}
+      autonomy: {iteration_delay_seconds: 4, max_no_tool_call_iterations: 9}
       """
     And a model that answers
       | says | calls                           |
@@ -216,8 +216,8 @@ Feature: Agents of role files work autonomously
       |      | finish_task {"summary": "done"} |
     When I run `rondo run role.yaml -p x -a`
     Then the exit code is 0
-    And between iterations there were at least 390 milliseconds
-    And the run ended less than 390 milliseconds after its last iteration
+    And between iterations there were at least 3990 milliseconds
+    And the run ended less than 3990 milliseconds after its last iteration
 
   @B-config-iteration_delay_seconds
   Scenario: Without a setting there is no delay

@@ -89,7 +89,7 @@ When("it has ended", async function () {
 });
 
 When("it has ended within {int} seconds", async function (seconds) {
-  this.last = await this.hasEnded(this.it, seconds * 1000);
+  this.last = await this.hasEnded(this.it, this.within(seconds));
 });
 
 When("the file {string} appears", async function (name) {
@@ -276,7 +276,7 @@ Then("no process of {string} is left", function (text) {
 });
 
 Then("soon no process of {string} is left", async function (text) {
-  await this.until(`no process of ${text}`, () => this.processes(text).length === 0, 15000);
+  await this.until(`no process of ${text}`, () => this.processes(text).length === 0);
 });
 
 function feedback(world, iteration) {

@@ -151,9 +151,7 @@ Then(
       501: `${post}Transfer-Encoding: gzip\r\n\r\n`,
     };
     for (const [status, bytes] of Object.entries(cases)) {
-      const { text } = await exchange(portOf(this), bytes, {
-        silence: status === "408" ? 14000 : 700,
-      });
+      const { text } = await exchange(portOf(this), bytes);
       const [answer] = answersOf(text);
       assert.equal(String(answer?.status), status, text);
       assert.equal(answer.headers["content-type"], "application/problem+json", text);

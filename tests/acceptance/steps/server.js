@@ -236,7 +236,7 @@ Then("each of these is answered with 200 within {int} seconds", async function (
     const begin = Date.now();
     const { status, text } = await ask(this, "GET", path.trim());
     assert.equal(status, 200, `${path}: ${text}`);
-    assert.ok(Date.now() - begin < seconds * 1000, path);
+    assert.ok(Date.now() - begin < this.within(seconds), path);
   }
 });
 
@@ -447,7 +447,7 @@ Then("what I followed of agent {string} has the numbers from 1 on without gap", 
 
 Then("each event reached me within {int} seconds of its time", function (seconds) {
   for (const { data, at } of this.reader.events) {
-    assert.ok(at - Date.parse(data.time) < seconds * 1000, JSON.stringify(data));
+    assert.ok(at - Date.parse(data.time) < this.within(seconds), JSON.stringify(data));
   }
 });
 

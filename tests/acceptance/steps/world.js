@@ -21,7 +21,7 @@ const build = process.env.RONDO_BUILD || path.join(root, "build");
 const binary = process.env.RONDO_BIN || path.join(build, "src/cli/rondo");
 
 // The longest that a step waits for something that must happen; far more than it ever takes.
-const patience = 30000;
+const patience = 60000;
 const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
 setDefaultTimeout(120000);
@@ -139,6 +139,12 @@ class Scenario extends World {
       maxBuffer: 1 << 28,
     });
     return { code: result.status, stdout: result.stdout, stderr: result.stderr };
+  }
+
+  // The milliseconds that something may take that takes less than `seconds` on a quiet machine: each
+  // program has its share of the processors only.
+  within(seconds) {
+    return seconds * 1000 * Math.max(1, os.loadavg()[0] / os.cpus().length);
   }
 
   async until(what, condition, limit = patience) {

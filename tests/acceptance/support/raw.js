@@ -7,7 +7,7 @@ const net = require("node:net");
 
 // Send bytes on a connection of their own and read until the server ends it, or is silent for
 // `silence` ms. Resolves to { text, isEnded }.
-function exchange(port, bytes, { host = "127.0.0.1", silence = 700 } = {}) {
+function exchange(port, bytes, { host = "127.0.0.1", silence = 60000 } = {}) {
   return new Promise((resolve) => {
     let text = "";
     const socket = net.connect(port, host, () => socket.write(bytes));

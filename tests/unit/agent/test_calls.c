@@ -415,7 +415,7 @@ static void stop_from_a_tool(struct agent_scene *scene, const struct tool *tool,
     if (is_third) {
         loop_stop(scene->loop, CANCEL_NOW);
     }
-    assert_true(cancel_wait(call->cancel, 20 * NS_PER_S));
+    assert_true(cancel_wait(call->cancel, 60 * NS_PER_S));
 }
 
 SCENE_TEST(a_stop_reaches_calls_that_run_side_by_side)

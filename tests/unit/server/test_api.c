@@ -7,7 +7,7 @@
 #include <pthread.h>
 
 /** Time that a run may take. */
-#define PATIENCE_NS (20 * NS_PER_S)
+#define PATIENCE_NS HTTP_RAW_PATIENCE_NS
 
 #define START                                                                        \
     "{\"command\":[\"true\"],\"agent_id\":\"fixer\",\"sandbox\":\"none\","           \

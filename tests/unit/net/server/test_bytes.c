@@ -35,8 +35,8 @@ static int send_with_stowaway(const struct http_server_world *world, struct byte
     bool is_sent = http_raw_send(fd, bytes.text, bytes.len) &&
                    http_raw_send(fd, stowaway, sizeof(stowaway) - 1);
     (void)is_sent; /* it may be refused before */
-    if (!http_raw_read_all(fd, ret_all, 5 * NS_PER_S)) {
-        fail_msg("not closed within 5 s: %s", bytes.text);
+    if (!http_raw_read_all(fd, ret_all, HTTP_RAW_PATIENCE_NS)) {
+        fail_msg("not closed: %s", bytes.text);
     }
     close(fd);
     return http_raw_status(buf_string(ret_all));
