@@ -259,6 +259,7 @@ static int be_bomb(const char *name)
         signal(number, SIG_IGN);
     }
     prctl(PR_SET_NAME, name);
+    (void)write(STDOUT_FILENO, "go\n", 3);
     for (;;) {
         if (fork() == 0) {
             setsid();
