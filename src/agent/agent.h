@@ -138,6 +138,13 @@ int agent_change_model(struct loop_spec *spec, const char *model, struct rondo_e
  */
 void agent_accept_unprotected(struct loop_spec *spec);
 
+/**
+ * Let the agent of a new run schedule follow-ups: for runs that a daemon starts.
+ * @param spec  of a role
+ * @param depth follow-ups in a row that led to the run; 0 = it is none
+ */
+int agent_allow_follow_ups(struct loop_spec *spec, int64_t depth, struct rondo_error *err);
+
 /** Ends servers that were started for tools. NULL is allowed. */
 void agent_free(struct agent *agent);
 

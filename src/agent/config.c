@@ -140,6 +140,19 @@ int agent_change_model(struct loop_spec *spec, const char *model, struct rondo_e
     return 0;
 }
 
+int agent_allow_follow_ups(struct loop_spec *spec, int64_t depth, struct rondo_error *err)
+{
+    auto_json struct json_object *root = NULL;
+    int r = json_parse(spec->agent, strlen(spec->agent), &root, err);
+    if (r < 0) {
+        return r;
+    }
+    json_object_object_add(root, "follow_up_depth", json_object_new_int64(depth));
+    free(spec->agent);
+    spec->agent = memory_dup_string(json_object_to_json_string_ext(root, JSON_C_TO_STRING_PLAIN));
+    return 0;
+}
+
 /** The model that is used: "provider:name" where it was asked for, else the role's. */
 static int read_model(struct json_object *root, struct agent_config *config,
                       struct rondo_error *err)
@@ -250,6 +263,7 @@ int agent_config_read(const char *json, struct agent_config *ret_config, struct 
     struct agent_config config = {
         .mode = read_mode(root),
         .is_dry_run = json_get_bool(root, "dry_run", false),
+        .follow_up_depth = json_get_int(root, "follow_up_depth", -1),
         .accepts_unprotected = json_object_object_get_ex(root, "unprotected", NULL),
         .system = memory_dup_string(json_get_string(root, "system", "")),
     };

@@ -19,6 +19,8 @@ struct agent_config {
     char *model;
     struct prices prices;        /**< found when the run began; !is_known = none were given */
     struct json_object *servers; /**< of rondo.yaml, as the run keeps them; NULL = none. Owned */
+    int64_t follow_up_depth;     /**< follow-ups that led to this run; -1 = it must not schedule
+                                      any, because no daemon has started it */
     char **allow_hosts;          /**< the role's and the caller's; NULL-terminated, never NULL */
 };
 

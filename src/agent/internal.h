@@ -180,6 +180,11 @@ int agent_call_finishes(struct agent *agent, size_t count, struct rondo_error *e
 /** The arguments of finish_task. @return whether it says how the task ends */
 bool agent_read_finish(struct json_object *arguments, enum run_finish *ret_finish);
 
+/* ---- follow_up_tools.c: runs that the agent schedules ---------------------------------------- */
+
+/** Add the tools, if a daemon has started the run and the role has `autonomy`. */
+int agent_open_follow_ups(struct agent *agent, struct rondo_error *err);
+
 /* ---- agent_verify.c: exit conditions that tools verify --------------------------------------- */
 
 /** Verifier of conditions with a tool; context is the agent. */

@@ -183,7 +183,7 @@ static int open_tools(struct agent *agent, const struct loop_spec *spec, struct 
             error_prefix(err, "spec.tools[%zu]", i);
         }
     }
-    return r;
+    return r < 0 ? r : agent_open_follow_ups(agent, err);
 }
 
 /** A condition that names a tool or server which is not there could never be met. */

@@ -76,6 +76,8 @@
 #define LIMIT_POLICY_SOURCE_BYTES 4095
 /** Name of the user who changed a policy, bytes. */
 #define LIMIT_POLICY_BY_BYTES 255
+/** The prompt of a follow-up, bytes. */
+#define LIMIT_FOLLOW_UP_PROMPT_BYTES (16 * LIMIT_KIB)
 /** A checklist of a heartbeat, bytes. */
 #define LIMIT_HEARTBEAT_BYTES (64 * LIMIT_KIB)
 /** How far back times of a trigger that were missed are made up for. */

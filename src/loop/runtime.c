@@ -72,6 +72,10 @@ struct runtime {
     bool is_policy_named;
     struct policies *policies; /* guarded by the lock, too */
 
+    pthread_mutex_t listen_lock; /* guards the next two; held while the listener is called */
+    void (*listener)(void *context);
+    void *listener_context;
+
     pthread_mutex_t beat_lock; /* guards the next three */
     int64_t beat_ns;           /* monotonic time when a thread last showed that this process runs */
     int64_t active_ns;         /* runtime_active_ns at that time */
@@ -121,6 +125,7 @@ int runtime_new(const struct runtime_options *options, struct runtime **ret_runt
     runtime->has_keeper = !options->has_no_keeper;
     runtime->renewed_ns = clock_monotonic(runtime->clock);
     pthread_mutex_init(&runtime->lock, NULL);
+    pthread_mutex_init(&runtime->listen_lock, NULL);
     pthread_mutex_init(&runtime->beat_lock, NULL);
     runtime->beat_ns = runtime->renewed_ns;
     owner_new(runtime->random, runtime->owner);
@@ -166,6 +171,7 @@ void runtime_free(struct runtime *runtime)
     free_policies(runtime);
     cancel_fini(&runtime->keeper_stop);
     pthread_mutex_destroy(&runtime->lock);
+    pthread_mutex_destroy(&runtime->listen_lock);
     pthread_mutex_destroy(&runtime->beat_lock);
     writer_free(runtime->writer);
     for (size_t i = 0; runtime->hide_paths[i] != NULL; i++) {
@@ -184,6 +190,23 @@ struct store *runtime_store(struct runtime *runtime)
 struct writer *runtime_writer(struct runtime *runtime)
 {
     return runtime->writer;
+}
+
+void runtime_listen(struct runtime *runtime, void (*listener)(void *context), void *context)
+{
+    pthread_mutex_lock(&runtime->listen_lock);
+    runtime->listener = listener;
+    runtime->listener_context = context;
+    pthread_mutex_unlock(&runtime->listen_lock);
+}
+
+void runtime_notify(struct runtime *runtime)
+{
+    pthread_mutex_lock(&runtime->listen_lock);
+    if (runtime->listener != NULL) {
+        runtime->listener(runtime->listener_context);
+    }
+    pthread_mutex_unlock(&runtime->listen_lock);
 }
 
 const struct clock *runtime_clock(struct runtime *runtime)

@@ -53,6 +53,15 @@ int64_t runtime_active_ns(struct runtime *runtime);
  */
 void runtime_beat(struct runtime *runtime);
 
+/**
+ * Have a function called when something in this process has changed what new runs come from: an
+ * agent has scheduled one. There is one listener; it must be quick, and must not call the runtime.
+ * @param listener any thread; NULL = nobody listens any more, and no call is under way on return
+ */
+void runtime_listen(struct runtime *runtime, void (*listener)(void *context), void *context);
+/** Call the listener, if there is one. Any thread. */
+void runtime_notify(struct runtime *runtime);
+
 const struct clock *runtime_clock(struct runtime *runtime);
 struct random *runtime_random(struct runtime *runtime);
 const char *runtime_owner(struct runtime *runtime);
