@@ -37,6 +37,7 @@ struct source_host {
     struct intake *intake;
     const struct clock *clock;
     struct random *random;
+    struct store *store;
     struct http_client *http; /**< NULL = none (in tests) */
     struct hook_ports *ports; /**< where webhooks listen besides the server; NULL = nowhere */
     const char *id;           /**< of this source */

@@ -43,6 +43,7 @@ static inline int source_world_open(struct source_world *world, const char *conf
         .intake = world->intake->intake,
         .clock = &world->intake->clock,
         .random = &world->intake->random,
+        .store = world->intake->store,
         .id = world->id,
         .role = "fixer",
         .folder = world->folder,
