@@ -101,6 +101,30 @@
 #define LIMIT_ROLE_SOURCES 100
 /** A document that the store keeps for a layer above, bytes of JSON. */
 #define LIMIT_DOCUMENT_BYTES (1 * LIMIT_MIB)
+/** A memory of an agent, bytes. */
+#define LIMIT_MEMORY_BYTES (16 * LIMIT_KIB)
+/** Its metadata, bytes of JSON. */
+#define LIMIT_MEMORY_METADATA_BYTES (16 * LIMIT_KIB)
+/** Further words by which it is found, bytes. */
+#define LIMIT_MEMORY_GRAMS_BYTES (64 * LIMIT_KIB)
+/** Its category, bytes. */
+#define LIMIT_MEMORY_CATEGORY_LEN 64
+/** Its owner, bytes: an agent, or a name by which agents share memories. */
+#define LIMIT_MEMORY_OWNER_LEN 160
+/** Its source, bytes. */
+#define LIMIT_MEMORY_SOURCE_LEN 64
+/** Memories that one owner ever had, those that were forgotten too. */
+#define LIMIT_MEMORY_IDS 100000000L
+/** Words of one search of memories. */
+#define LIMIT_MEMORY_WORDS 16
+/** Bytes of one of these words. */
+#define LIMIT_MEMORY_WORD_BYTES 128
+/** Memories that one search of the store gives. */
+#define LIMIT_MEMORY_FOUND 200
+/** A file of memories that is imported, bytes. */
+#define LIMIT_MEMORY_IMPORT_BYTES (256 * LIMIT_MIB)
+/** Memories in it. */
+#define LIMIT_MEMORY_IMPORT_ROWS 1000000L
 /** How long a call of an MCP tool may take that reports progress, nanoseconds: an hour. */
 #define LIMIT_MCP_CALL_NS (INT64_C(3600) * 1000000000)
 /** A tool's description that an MCP server gives, bytes; more is cut. */

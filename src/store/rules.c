@@ -282,6 +282,9 @@ int rules_check_batch(const struct store_batch *batch, struct rondo_error *err)
     if (r == 0 && batch->interim != NULL) {
         r = check_interim(batch->interim, err);
     }
+    if (r == 0) {
+        r = rules_check_memories(batch->memories, batch->memory_count, err);
+    }
     return r;
 }
 

@@ -35,6 +35,16 @@ int rules_check_change(const struct store_change *change, struct rondo_error *er
 /** The change that an update makes. @param data what its function returned */
 struct store_change rules_change_of(const struct store_update *update, const struct buf *data);
 
+/** Refuse a change of memories with a part that is missing, too long or out of range. */
+int rules_check_memories(const struct store_memory_change *changes, size_t count,
+                         struct rondo_error *err);
+
+/** Refuse an owner of memories that is empty or too long. */
+int rules_check_memory_owner(const char *owner, struct rondo_error *err);
+
+/** Refuse a search with too many words, or with anything but words. */
+int rules_check_memory_words(const struct store_memory_query *query, struct rondo_error *err);
+
 /** Whether a change may meet a document of this version; 0 = there is none. */
 bool rules_fits_version(const struct store_change *change, uint64_t version);
 

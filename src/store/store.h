@@ -27,6 +27,7 @@
 #include "base/limits.h"
 #include "rondo/error.h"
 #include "rondo/types.h"
+#include "store/memories.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -130,11 +131,13 @@ struct store_batch {
     uint64_t first_seq;               /**< seq of events[0]; event i gets first_seq + i */
     const struct store_event *events; /**< run_id, position and seq in them are ignored */
     size_t event_count;
-    const struct store_checkpoint *checkpoint; /**< or NULL */
-    const struct store_checkpoint *interim;    /**< or NULL; its number is 0. What a checkpoint
-                                                    would hold, kept outside of their list until the
-                                                    next checkpoint or interim replaces it */
-    const struct store_update *update;         /**< or NULL */
+    const struct store_checkpoint *checkpoint;  /**< or NULL */
+    const struct store_checkpoint *interim;     /**< or NULL; its number is 0. What a checkpoint
+                                                     would hold, kept outside of their list until the
+                                                     next checkpoint or interim replaces it */
+    const struct store_update *update;          /**< or NULL */
+    const struct store_memory_change *memories; /**< applied in their order, with the events */
+    size_t memory_count;
     struct store_summary summary;
     int64_t lease_ns;          /**< the lease is renewed by this much; 0 gives the run up */
     uint64_t mail_taken;       /**< letters with an id up to this one are deleted */
@@ -468,7 +471,31 @@ struct store_ops {
     int (*read_documents)(struct store *store, const struct store_document_query *query,
                           store_document_fn *fn, void *context, struct rondo_error *err);
 
-    /** Delete old ended runs. Runs that somebody holds, the policies and documents are left alone.
+    /**
+     * Give the next ids for memories of an owner, which is known then: `count` in a row. Ids of one
+     * owner ascend; one that was given is not given again, whether a memory follows or not.
+     */
+    int (*reserve_memories)(struct store *store, const char *owner, uint32_t count,
+                            int64_t *ret_first, struct rondo_error *err);
+
+    /**
+     * Change memories: all of it or nothing, durable on return. Changes apply in their order. The
+     * same happens to those of a batch.
+     * @param ret_changed how many memories were added, changed or deleted
+     * RONDO_ERR_INVALID and RONDO_ERR_LIMIT for content that is not allowed.
+     */
+    int (*change_memories)(struct store *store, const struct store_memory_change *changes,
+                           size_t count, uint64_t *ret_changed, struct rondo_error *err);
+
+    /**
+     * Read memories by age, or search them by words. In a large store a search leaves out words
+     * that very many memories of the owner have, unless it has no other.
+     */
+    int (*read_memories)(struct store *store, const struct store_memory_query *query,
+                         store_memory_fn *fn, void *context, struct rondo_error *err);
+
+    /** Delete old ended runs. Runs that somebody holds, the policies, documents and
+     * memories are left alone.
      */
     int (*gc)(struct store *store, const struct store_gc_request *request,
               struct store_gc_result *ret_result, struct rondo_error *err);

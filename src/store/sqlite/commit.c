@@ -253,6 +253,10 @@ static int apply_batch(struct sqlite_store *store, const struct commit_state *st
         r = sqlite_update_document(store, batch->update, err);
     }
     if (r == 0) {
+        uint64_t changed = 0;
+        r = sqlite_apply_memories(writer, batch->memories, batch->memory_count, &changed, err);
+    }
+    if (r == 0) {
         r = update_run(writer, &after, batch, rules_now(store->clock), err);
     }
     *ret_position = batch->event_count > 0 ? after.last_position : 0;

@@ -156,6 +156,9 @@ int sqlite_row_policy(const struct sqlite_connection *connection, sqlite3_stmt *
 /** Columns DOCUMENT_COLUMNS. */
 int sqlite_row_document(const struct sqlite_connection *connection, sqlite3_stmt *statement,
                         struct store_document *ret_document, struct rondo_error *err);
+/** Columns MEMORY_COLUMNS and the score. */
+int sqlite_row_memory(const struct sqlite_connection *connection, sqlite3_stmt *statement,
+                      struct store_memory *ret_memory, struct rondo_error *err);
 /** A row of numbers that are not negative, or NULL. @param what the row, for the error */
 int sqlite_row_numbers(const struct sqlite_connection *connection, sqlite3_stmt *statement,
                        const char *what, struct rondo_error *err);
@@ -168,6 +171,14 @@ int sqlite_row_numbers(const struct sqlite_connection *connection, sqlite3_stmt 
 int sqlite_insert_events(struct sqlite_connection *connection, int64_t run_key, uint64_t seq,
                          const struct store_event *events, size_t count, uint64_t *last_position,
                          struct rondo_error *err);
+
+/**
+ * Apply changes of memories in the writer's transaction.
+ * @param changed how many memories were added, changed or deleted; counted on
+ */
+int sqlite_apply_memories(struct sqlite_connection *writer,
+                          const struct store_memory_change *changes, size_t count,
+                          uint64_t *changed, struct rondo_error *err);
 
 /* The operations, by file; see struct store_ops. */
 /* sqlite_commit.c */
@@ -214,6 +225,13 @@ int sqlite_update_document(struct sqlite_store *store, const struct store_update
                            struct rondo_error *err);
 int sqlite_read_documents(struct store *store, const struct store_document_query *query,
                           store_document_fn *fn, void *context, struct rondo_error *err);
+/* memory.c */
+int sqlite_reserve_memories(struct store *store, const char *owner, uint32_t count,
+                            int64_t *ret_first, struct rondo_error *err);
+int sqlite_change_memories(struct store *store, const struct store_memory_change *changes,
+                           size_t count, uint64_t *ret_changed, struct rondo_error *err);
+int sqlite_read_memories(struct store *store, const struct store_memory_query *query,
+                         store_memory_fn *fn, void *context, struct rondo_error *err);
 /* sqlite_admin.c */
 int sqlite_post(struct store *store, const char *run_id, const char *kind, const char *data,
                 struct rondo_error *err);

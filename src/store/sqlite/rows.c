@@ -262,6 +262,31 @@ int sqlite_row_document(const struct sqlite_connection *connection, sqlite3_stmt
     return finish(&row, connection, "a document", err);
 }
 
+int sqlite_row_memory(const struct sqlite_connection *connection, sqlite3_stmt *statement,
+                      struct store_memory *ret_memory, struct rondo_error *err)
+{
+    struct sqlite_row row = {.statement = statement, .bad_column = -1};
+    *ret_memory = (struct store_memory){
+        .id = number(&row, 0, 1, INT64_MAX - 1),
+        .owner = text(&row, 1, 1, LIMIT_MEMORY_OWNER_LEN),
+        .kind = (enum store_memory_kind)number(&row, 2, 0, STORE_MEMORY_KIND_COUNT - 1),
+        .created_ns = natural(&row, 3),
+        .consolidated_ns = natural(&row, 4),
+        .category = text(&row, 5, 1, LIMIT_MEMORY_CATEGORY_LEN),
+        .run_id = text(&row, 6, 0, ID_SIZE - 1),
+        .iteration = (uint64_t)natural(&row, 7),
+        .source = text(&row, 8, 1, LIMIT_MEMORY_SOURCE_LEN),
+        .metadata = text(&row, 9, 2, (size_t)LIMIT_MEMORY_METADATA_BYTES),
+        .content = text(&row, 10, 1, (size_t)LIMIT_MEMORY_BYTES),
+        .grams = "",
+        .score = sqlite3_column_double(statement, 11),
+    };
+    if (json_parse(ret_memory->metadata, strlen(ret_memory->metadata), NULL, NULL) < 0) {
+        refuse(&row, 9);
+    }
+    return finish(&row, connection, "a memory", err);
+}
+
 int sqlite_row_numbers(const struct sqlite_connection *connection, sqlite3_stmt *statement,
                        const char *what, struct rondo_error *err)
 {

@@ -139,6 +139,34 @@
     "  state BLOB"                   \
     ") STRICT;"
 
+/* What agents remember. An id is the key of its owner and a number: the memories of an owner are
+ * one range of ids, in the index of words too, so that a search for one agent does not walk over
+ * the memories of others. The index knows no content, which it reads from the table. */
+#define TABLES_6                                                            \
+    "CREATE TABLE memory_owners ("                                          \
+    "  key INTEGER PRIMARY KEY,"                                            \
+    "  name TEXT NOT NULL UNIQUE,"                                          \
+    "  last INTEGER NOT NULL"                                               \
+    ") STRICT;"                                                             \
+    "CREATE TABLE memories ("                                               \
+    "  id INTEGER PRIMARY KEY,"                                             \
+    "  owner INTEGER NOT NULL,"                                             \
+    "  kind INTEGER NOT NULL,"                                              \
+    "  created_ns INTEGER NOT NULL,"                                        \
+    "  consolidated_ns INTEGER NOT NULL,"                                   \
+    "  category TEXT NOT NULL,"                                             \
+    "  run TEXT NOT NULL,"                                                  \
+    "  iteration INTEGER NOT NULL,"                                         \
+    "  source TEXT NOT NULL,"                                               \
+    "  metadata TEXT NOT NULL,"                                             \
+    "  content TEXT NOT NULL,"                                              \
+    "  grams TEXT NOT NULL"                                                 \
+    ") STRICT;"                                                             \
+    "CREATE INDEX memories_by_age ON memories(owner, kind, created_ns);"    \
+    "CREATE VIRTUAL TABLE memory_words USING fts5(content, category, grams" \
+    ", content = 'memories', content_rowid = 'id', prefix = '5'"            \
+    ", tokenize = 'porter unicode61 remove_diacritics 2');"
+
 /* What lists show of a run. */
 #define RUNS_WARNINGS_3 "warnings INTEGER NOT NULL DEFAULT 0"
 #define RUNS_PAUSED_3   "is_paused INTEGER NOT NULL DEFAULT 0"
@@ -155,13 +183,14 @@ static const char *const migrations[] = {
     TABLES_4,
     ("ALTER TABLE runs ADD COLUMN " RUNS_BOOT_5 ";"
      "ALTER TABLE runs ADD COLUMN " RUNS_MONOTONIC_5 ";"),
+    TABLES_6,
 };
 
 /* All of them for a new store. SQLite reads the whole schema again for each column that is added.
  */
 static const char newest_schema[] =
     "CREATE TABLE runs (" RUNS_COLUMNS_1 ", " RUNS_WARNINGS_3 ", " RUNS_PAUSED_3 ", " RUNS_BOOT_5
-    ", " RUNS_MONOTONIC_5 ") STRICT;" TABLES_1 TABLES_2 TABLES_3 TABLES_4;
+    ", " RUNS_MONOTONIC_5 ") STRICT;" TABLES_1 TABLES_2 TABLES_3 TABLES_4 TABLES_6;
 
 uint32_t sqlite_schema_newest(void)
 {

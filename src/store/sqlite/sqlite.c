@@ -70,6 +70,9 @@ static const struct store_ops sqlite_ops = {
     .read_policies = sqlite_read_policies,
     .change_documents = sqlite_change_documents,
     .read_documents = sqlite_read_documents,
+    .reserve_memories = sqlite_reserve_memories,
+    .change_memories = sqlite_change_memories,
+    .read_memories = sqlite_read_memories,
     .gc = sqlite_gc,
     .health = sqlite_health,
 };

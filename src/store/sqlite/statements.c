@@ -37,6 +37,19 @@
 #define DOCUMENT_RANGE \
     "SELECT " DOCUMENT_COLUMNS " FROM documents WHERE collection = ?1 AND key >= ?2 AND key < ?3 "
 
+#define MEMORY_COLUMNS                                                                        \
+    "m.id, o.name, m.kind, m.created_ns, m.consolidated_ns, m.category, m.run, m.iteration, " \
+    "m.source, m.metadata, m.content"
+#define MEMORY_LIST                                                                               \
+    "SELECT " MEMORY_COLUMNS ", 0.0 FROM (SELECT id AS i, created_ns AS t FROM memories WHERE "   \
+    "(?1 IS NULL OR owner = (SELECT key FROM memory_owners WHERE name = ?1)) AND (?2 >> kind) & " \
+    "1 AND (?3 IS NULL OR category = ?3) AND (NOT ?4 OR consolidated_ns = 0) "
+#define MEMORY_LISTED                                                       \
+    ") CROSS JOIN memories m CROSS JOIN memory_owners o WHERE m.id = i AND" \
+    " o.key = m.owner ORDER BY t"
+/* The weights of the columns: content, category, further words. */
+#define MEMORY_SCORE "-bm25(memory_words, 1.0, 0.5, 0.7)"
+
 #define OTHER_OWNED "agent_id = ?1 AND owner <> '' AND key <> ?2 AND (is_exclusive OR ?3)"
 #define GARBAGE     "ended_ns > 0 AND ended_ns < ?1 AND (owner = '' OR lease_until_ns <= ?2)"
 
@@ -210,6 +223,37 @@ const char *const sqlite_statements[SQL_COUNT] = {
         "SELECT " DOCUMENT_COLUMNS " FROM documents WHERE collection = ?1 AND key = ?2",
     [SQL_DOCUMENT_LIST] = DOCUMENT_RANGE "ORDER BY key LIMIT ?4",
     [SQL_DOCUMENT_LIST_BACK] = DOCUMENT_RANGE "ORDER BY key DESC LIMIT ?4",
+
+    [SQL_MEMORY_OWNER] = "SELECT key FROM memory_owners WHERE name = ?1",
+    [SQL_MEMORY_RESERVE] = "INSERT INTO memory_owners (name, last) VALUES (?1, ?2)"
+                           " ON CONFLICT (name) DO UPDATE SET last = last + ?2 RETURNING key, last",
+    [SQL_MEMORY_INSERT] =
+        "INSERT OR IGNORE INTO memories (id, owner, kind, created_ns, consolidated_ns, category,"
+        " run, iteration, source, metadata, content, grams) SELECT ?1, key, ?3, ?4, ?5, ?6, ?7,"
+        " ?8, ?9, ?10, ?11, ?12 FROM memory_owners WHERE name = ?2",
+    [SQL_MEMORY_INDEX] = "INSERT INTO memory_words (rowid, content, category, grams)"
+                         " SELECT id, content, category, grams FROM memories WHERE id = ?1",
+    [SQL_MEMORY_UNINDEX] =
+        "INSERT INTO memory_words (memory_words, rowid, content, category, grams)"
+        " SELECT 'delete', id, content, category, grams FROM memories WHERE id = ?1",
+    [SQL_MEMORY_DELETE] = "DELETE FROM memories WHERE id = ?1",
+    [SQL_MEMORY_CONSOLIDATE] = "UPDATE memories SET consolidated_ns = ?2 WHERE id = ?1",
+    [SQL_MEMORY_OLDEST] =
+        "SELECT id FROM memories WHERE owner = (SELECT key FROM memory_owners WHERE name = ?1)"
+        " AND kind = ?2 ORDER BY created_ns DESC, id DESC LIMIT ?4 OFFSET ?3",
+    [SQL_MEMORY_GET] = "SELECT " MEMORY_COLUMNS ", 0.0 FROM memories m CROSS JOIN memory_owners o"
+                       " WHERE m.id = ?1 AND o.key = m.owner",
+    [SQL_MEMORY_LIST] =
+        MEMORY_LIST "ORDER BY created_ns DESC, id DESC LIMIT ?5" MEMORY_LISTED " DESC, i DESC",
+    [SQL_MEMORY_LIST_OLDEST] = MEMORY_LIST "ORDER BY created_ns, id LIMIT ?5" MEMORY_LISTED ", i",
+    [SQL_MEMORY_COUNT] = "SELECT count(*) FROM (SELECT 1 FROM memory_words WHERE memory_words MATCH"
+                         " ?1 AND rowid BETWEEN ?2 AND ?3 LIMIT ?4)",
+    [SQL_MEMORY_SEARCH] =
+        "SELECT " MEMORY_COLUMNS ", s FROM (SELECT rowid AS i, " MEMORY_SCORE " AS s"
+        " FROM memory_words WHERE memory_words MATCH ?1 AND rowid BETWEEN ?2 AND ?3"
+        " ORDER BY rowid DESC LIMIT ?4) CROSS JOIN memories m CROSS JOIN memory_owners o"
+        " WHERE m.id = i AND o.key = m.owner AND (?5 >> m.kind) & 1"
+        " AND (?6 IS NULL OR m.category = ?6) ORDER BY s DESC, m.created_ns DESC, i DESC LIMIT ?7",
 
     [SQL_GC_COUNT] = "SELECT count(*), total(last_seq), (SELECT count(*) FROM checkpoints"
                      " WHERE run IN (SELECT key FROM runs WHERE " GARBAGE "))"

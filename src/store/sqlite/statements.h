@@ -66,6 +66,21 @@ enum sqlite_sql {
     SQL_DOCUMENT_LIST,         /**< ?1 collection, ?2 lowest key, ?3 end of the keys, ?4 limit */
     SQL_DOCUMENT_LIST_BACK,    /**< as above, from the end */
 
+    SQL_MEMORY_OWNER,       /**< ?1 name */
+    SQL_MEMORY_RESERVE,     /**< ?1 name, ?2 how many: gives the owner's key and the last number */
+    SQL_MEMORY_INSERT,      /**< ?1 id, ?2 owner, ... ?12 grams */
+    SQL_MEMORY_INDEX,       /**< ?1 id: its words, from the table */
+    SQL_MEMORY_UNINDEX,     /**< ?1 id, the same */
+    SQL_MEMORY_DELETE,      /**< ?1 id */
+    SQL_MEMORY_CONSOLIDATE, /**< ?1 id, ?2 time */
+    SQL_MEMORY_OLDEST,      /**< ?1 owner, ?2 kind, ?3 keep, ?4 limit: ids after the newest */
+    SQL_MEMORY_GET,         /**< ?1 id */
+    SQL_MEMORY_LIST,        /**< ?1 owner, ?2 bits of kinds, ?3 category, ?4 only unconsolidated,
+                                 ?5 limit: newest first */
+    SQL_MEMORY_LIST_OLDEST, /**< as above, oldest first */
+    SQL_MEMORY_COUNT,       /**< ?1 expression, ?2 lowest and ?3 highest id, ?4 at most */
+    SQL_MEMORY_SEARCH,      /**< as above, ?5 bits of kinds, ?6 category, ?7 limit */
+
     SQL_GC_COUNT,         /**< ?1 ended before, ?2 now */
     SQL_GC_NEXT,          /**< ?1 ended before, ?2 now, ?3 key to start after */
     SQL_GC_EVENT,         /**< ?1 position, ?2 run: gives the position of the event before it */

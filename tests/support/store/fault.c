@@ -312,6 +312,49 @@ static int fault_read_documents(struct store *base, const struct store_document_
     return answer(&verdict, rc, err);
 }
 
+static int fault_reserve_memories(struct store *base, const char *owner, uint32_t count,
+                                  int64_t *ret_first, struct rondo_error *err)
+{
+    struct fault_verdict verdict = ask(base, "reserve_memories");
+    int64_t first = 0;
+    int rc = 0;
+    if (!fails_before(&verdict)) {
+        rc = verdict.inner->ops->reserve_memories(verdict.inner, owner, count, &first, err);
+    }
+    rc = answer(&verdict, rc, err);
+    if (rc == 0) {
+        *ret_first = first;
+    }
+    return rc;
+}
+
+static int fault_change_memories(struct store *base, const struct store_memory_change *changes,
+                                 size_t count, uint64_t *ret_changed, struct rondo_error *err)
+{
+    struct fault_verdict verdict = ask(base, "change_memories");
+    uint64_t changed = 0;
+    int rc = 0;
+    if (!fails_before(&verdict)) {
+        rc = verdict.inner->ops->change_memories(verdict.inner, changes, count, &changed, err);
+    }
+    rc = answer(&verdict, rc, err);
+    if (rc == 0) {
+        *ret_changed = changed;
+    }
+    return rc;
+}
+
+static int fault_read_memories(struct store *base, const struct store_memory_query *query,
+                               store_memory_fn *fn, void *context, struct rondo_error *err)
+{
+    struct fault_verdict verdict = ask(base, "read_memories");
+    int rc = 0;
+    if (!fails_before(&verdict)) {
+        rc = verdict.inner->ops->read_memories(verdict.inner, query, fn, context, err);
+    }
+    return answer(&verdict, rc, err);
+}
+
 static int fault_gc(struct store *base, const struct store_gc_request *request,
                     struct store_gc_result *ret_result, struct rondo_error *err)
 {
@@ -365,6 +408,9 @@ static const struct store_ops fault_ops = {
     .read_policies = fault_read_policies,
     .change_documents = fault_change_documents,
     .read_documents = fault_read_documents,
+    .reserve_memories = fault_reserve_memories,
+    .change_memories = fault_change_memories,
+    .read_memories = fault_read_memories,
     .gc = fault_gc,
     .health = fault_health,
 };

@@ -84,6 +84,7 @@ static void apply_batch(struct memory_store *store, struct memory_run *run,
         prune_checkpoints(run, batch->keep_checkpoints);
     }
     memory_rows_insert_events(store, run, batch->events, batch->event_count);
+    memory_apply_notes(store, batch->memories, batch->memory_count);
     delete_mail(run, batch->mail_taken);
     if (batch->update != NULL) {
         memory_update_document(store, batch->update);

@@ -61,6 +61,20 @@ struct document_array {
     size_t size;
 };
 
+/** Who has memories. */
+struct memory_note_owner {
+    char name[LIMIT_MEMORY_OWNER_LEN + 1];
+    int64_t key;
+    int64_t last;
+    struct memory_note_owner *prev, *next;
+};
+
+/** A memory of an agent; texts are owned. */
+struct memory_note {
+    struct store_memory content;
+    struct memory_note *prev, *next;
+};
+
 /** An array that grows by doubling. */
 struct event_array {
     struct memory_event **items;
@@ -110,6 +124,8 @@ struct memory_store {
     struct memory_policy_text *policy_texts; /**< one for each digest */
     struct memory_policy_change *policies;   /**< newest first */
     struct document_array documents;
+    struct memory_note_owner *note_owners;
+    struct memory_note *notes; /**< newest first */
 };
 
 /** Lock the store. */
@@ -182,6 +198,19 @@ int memory_change_documents(struct store *base, const struct store_change *chang
 void memory_update_document(struct memory_store *store, const struct store_update *update);
 int memory_read_documents(struct store *base, const struct store_document_query *query,
                           store_document_fn *fn, void *context, struct rondo_error *err);
+
+/* memory_notes.c */
+int memory_reserve_memories(struct store *base, const char *owner, uint32_t count,
+                            int64_t *ret_first, struct rondo_error *err);
+int memory_change_memories(struct store *base, const struct store_memory_change *changes,
+                           size_t count, uint64_t *ret_changed, struct rondo_error *err);
+int memory_read_memories(struct store *base, const struct store_memory_query *query,
+                         store_memory_fn *fn, void *context, struct rondo_error *err);
+/** Apply changes of memories. @return how many were added, changed or deleted */
+uint64_t memory_apply_notes(struct memory_store *store, const struct store_memory_change *changes,
+                            size_t count);
+/** Release all memories; the store is being closed. */
+void memory_note_free_all(struct memory_store *store);
 
 /** Release all documents; the store is being closed. */
 void memory_document_free_all(struct memory_store *store);

@@ -22,6 +22,7 @@ static void memory_close(struct store *base)
     }
     memory_policy_free_all(store);
     memory_document_free_all(store);
+    memory_note_free_all(store);
     free(store->order.items);
     pthread_mutex_destroy(&store->mutex);
     free(store);
@@ -106,7 +107,7 @@ static int memory_health(struct store *base, struct store_health *ret_health,
     *ret_health = (struct store_health){
         .location = "memory",
         .version = "memory",
-        .schema = 5,
+        .schema = 6,
         .run_count = HASH_COUNT(store->by_id),
         .event_count = store->order.count,
         .is_intact = true,
@@ -136,6 +137,9 @@ static const struct store_ops memory_ops = {
     .read_policies = memory_read_policies,
     .change_documents = memory_change_documents,
     .read_documents = memory_read_documents,
+    .reserve_memories = memory_reserve_memories,
+    .change_memories = memory_change_memories,
+    .read_memories = memory_read_memories,
     .gc = memory_gc,
     .health = memory_health,
 };

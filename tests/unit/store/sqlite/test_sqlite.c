@@ -185,8 +185,10 @@ PLACE_TEST(damage_is_reported)
     const struct test_place *place = *state;
     struct store *store = test_place_open(place);
     test_create(store, RUN_A, "agent", false);
+    char data[512];
+    snprintf(data, sizeof(data), "{\"text\":\"%0400d\"}", 0);
     for (uint64_t seq = 1; seq <= 500; seq++) {
-        test_append(store, RUN_A, seq, "{\"text\":\"some words to fill the pages\"}");
+        test_append(store, RUN_A, seq, data);
     }
     store_close(store);
     /* All pages but the first few, which hold the schema and the run. */
@@ -194,7 +196,7 @@ PLACE_TEST(damage_is_reported)
     assert_int_equal(stat(place->path, &status), 0);
     char garbage[4096];
     memset(garbage, 0x5a, sizeof(garbage));
-    for (off_t offset = 14 * 4096; offset + 4096 <= status.st_size; offset += 4096) {
+    for (off_t offset = 40 * 4096; offset + 4096 <= status.st_size; offset += 4096) {
         write_bytes(place->path, offset, garbage, sizeof(garbage));
     }
 
