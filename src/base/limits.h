@@ -205,3 +205,13 @@
 #define LIMIT_WATCH_FOLDERS 2000
 /** Nesting of these folders. */
 #define LIMIT_WATCH_DEPTH 64
+/** The token of a Telegram bot, characters. */
+#define LIMIT_TELEGRAM_TOKEN_LEN 256
+/** An answer of Telegram, bytes. */
+#define LIMIT_TELEGRAM_BODY_BYTES (1 * LIMIT_MIB)
+/** Turns that a source keeps of all its chats. */
+#define LIMIT_CHAT_TURNS 100
+/** What is kept of a message or of its answer, bytes. */
+#define LIMIT_CHAT_TEXT_BYTES 1000
+/** Messages that one answer is sent in; the rest is left out. */
+#define LIMIT_CHAT_REPLY_PARTS 5
