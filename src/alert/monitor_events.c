@@ -93,9 +93,10 @@ static int is_end_told(struct monitor *monitor, const struct wanted_event *item,
     if (item->seq < 2) {
         return 0;
     }
-    return monitor->store->ops->read_events(monitor->store, item->run_id, after,
-                                            (uint32_t)(item->seq - 1 - after), note_denial,
-                                            ret_is_told, err);
+    int r = monitor->store->ops->read_events(monitor->store, item->run_id, after,
+                                             (uint32_t)(item->seq - 1 - after), note_denial,
+                                             ret_is_told, err);
+    return r == RONDO_ERR_CORRUPT ? 0 : r; /* Rather twice than not at all. */
 }
 
 /** A denial of a step is said once for each policy and action of a run. */
@@ -194,7 +195,7 @@ static void add_warning(struct monitor *monitor, const struct wanted_event *item
     warning->position = item->position;
 }
 
-/** The run's present epoch, for traces; 0 when it is gone. */
+/** The run's present epoch, for traces; 0 when it is gone or cannot be read. */
 static int read_epoch(struct monitor *monitor, const char *run_id, int64_t *ret_epoch,
                       struct rondo_error *err)
 {
@@ -202,7 +203,7 @@ static int read_epoch(struct monitor *monitor, const char *run_id, int64_t *ret_
     struct rondo_error reason = {0};
     int r = monitor->store->ops->get_run(monitor->store, run_id, &run, &reason);
     *ret_epoch = r == 0 ? (int64_t)run.epoch : 0;
-    if (r < 0 && r != RONDO_ERR_NOT_FOUND) {
+    if (r < 0 && r != RONDO_ERR_NOT_FOUND && r != RONDO_ERR_CORRUPT) {
         return error_set(err, r, "%s", reason.message);
     }
     return 0;
@@ -214,12 +215,15 @@ static int weigh(struct monitor *monitor, const struct wanted_event *item, struc
     struct journal_event event;
     struct run_note *note = NULL;
     int r = monitor_note(monitor, item->run_id, &note, err);
+    if (r == RONDO_ERR_CORRUPT) {
+        return 0; /* Damaged: readers of the run report it; the others must not wait. */
+    }
     if (r < 0 || item->seq <= note->forked_seq) {
         return r;
     }
     if (journal_decode(journal_type_name(item->type), item->data, item->data_len, &event, &root,
                        NULL) < 0) {
-        return 0; /* Damaged: readers of the run report it; the others must not wait. */
+        return 0; /* As above. */
     }
     event.seq = item->seq;
     event.time_ns = item->time_ns;

@@ -404,7 +404,8 @@ struct store_ops {
      * Read committed events in order.
      * @param run_id a run (`after` is a seq), or NULL for all runs (`after` is a position)
      * @param limit  at most so many; 0 = no limit
-     * A run that does not exist has no events. RONDO_ERR_CORRUPT when one is missing.
+     * A run that does not exist has no events. RONDO_ERR_CORRUPT when one of the run is missing or
+     * cannot be read; reading all runs passes such an event, so that it does not hide the others.
      */
     int (*read_events)(struct store *store, const char *run_id, uint64_t after, uint32_t limit,
                        store_event_fn *fn, void *context, struct rondo_error *err);

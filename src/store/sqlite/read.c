@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Reading. Each operation but the reading of one run's events is one statement on a reading
- * connection, thus one consistent snapshot.
+ * Reading. Each operation but the reading of events is one statement on a reading connection, thus
+ * one consistent snapshot.
  *
  * Threads: sqlite_read_begin holds the reader's mutex until sqlite_read_end, callbacks included.
  */
@@ -46,10 +46,25 @@ struct event_reader {
     struct sqlite_store *store;
     store_event_fn *fn;
     void *context;
-    uint64_t after; /**< seq, or position, of the last event that was given */
-    int64_t left;   /**< events that may still be given; negative = any number */
+    uint64_t after;  /**< seq, or position, of the last event that was given */
+    int64_t left;    /**< events that may still be given; negative = any number */
+    int64_t skipped; /**< damaged rows that were passed since the statement began */
     bool is_stopped;
 };
+
+/**
+ * Whether to pass a damaged row. The readers of its run report it; those of all runs must not stop
+ * there for ever.
+ */
+static bool skip_damaged(struct event_reader *reader, const struct store_event *event)
+{
+    if (event->position <= reader->after) {
+        return false; /* Not even its place can be read. */
+    }
+    reader->after = event->position;
+    reader->skipped++;
+    return true;
+}
 
 /** Give all rows of a statement. @return the number of them, or a negative code */
 static int64_t give_rows(struct event_reader *reader, struct sqlite_connection *connection,
@@ -61,6 +76,9 @@ static int64_t give_rows(struct event_reader *reader, struct sqlite_connection *
            (r = sqlite_step_row(connection, statement, "read events", err)) == 1) {
         struct store_event event;
         r = sqlite_row_event(connection, statement, &event, err);
+        if (r < 0 && !is_one_run && skip_damaged(reader, &event)) {
+            continue;
+        }
         if (r < 0) {
             break;
         }
@@ -108,7 +126,8 @@ static int64_t read_one_run(struct event_reader *reader, const char *run_id,
     return given;
 }
 
-static int64_t read_all_runs(struct event_reader *reader, struct rondo_error *err)
+/** One statement of read_all_runs(). @return as give_rows */
+static int64_t read_page(struct event_reader *reader, struct rondo_error *err)
 {
     sqlite3_stmt *statement;
     struct sqlite_connection *connection = NULL;
@@ -120,6 +139,20 @@ static int64_t read_all_runs(struct event_reader *reader, struct rondo_error *er
     sqlite_bind_number(statement, 2, reader->left);
     int64_t given = give_rows(reader, connection, statement, false, err);
     sqlite_read_end(connection, statement);
+    return given;
+}
+
+/** Damaged rows do not count for the limit, so that a page of them does not look like the end. */
+static int64_t read_all_runs(struct event_reader *reader, struct rondo_error *err)
+{
+    int64_t given;
+    bool is_full;
+    do {
+        reader->skipped = 0;
+        given = read_page(reader, err);
+        is_full = reader->left > 0 && given >= 0 && given + reader->skipped == reader->left;
+        reader->left -= is_full ? given : 0;
+    } while (is_full && reader->skipped > 0 && !reader->is_stopped);
     return given;
 }
 

@@ -528,6 +528,26 @@ Feature: A server holds the runs of a store
       | id = 'nothing'             |
       | created_ns = -1, epoch = 5 |
 
+  Scenario Outline: An event that cannot be read does not hide those of other runs: <change>
+    Given a worker
+      """
+      false
+      """
+    When I run `rondo loop -q -n 1 --agent first -- ./worker.sh`
+    And the first events are damaged: "<change>"
+    Given a server
+    When I run `rondo loop -q -n 1 --agent second -- ./worker.sh`
+    And I ask for "/v1/events?after=0" without a token
+    Then the answer is 200
+    And the answer mentions "second"
+    And "/v1/warnings" soon mentions "second"
+
+    Examples:
+      | change                         |
+      | data = '[]'                    |
+      | data = '[]' WHERE position = 1 |
+      | type = '' WHERE position > 1   |
+
   Scenario: A server whose store was deleted says so to everybody
     Given a worker
       """

@@ -80,6 +80,12 @@ When("the row of the run of {string} is damaged: {string}", function (agent, cha
   assert.equal(changed.text.trim(), "1");
 });
 
+When("the first events are damaged: {string}", function (change) {
+  const sql = `UPDATE events SET ${change}; SELECT changes() > 0;`;
+  const changed = command("sqlite3", [this.path("STATE/rondo.db"), sql]);
+  assert.equal(changed.text.trim(), "1");
+});
+
 When("somebody deletes the store", function () {
   for (const suffix of ["", "-wal", "-shm"]) {
     fs.rmSync(this.path(`STATE/rondo.db${suffix}`), { force: true });

@@ -225,6 +225,10 @@ Then("the answer mentions {string}", function (text) {
   assert.ok(this.answer.text.includes(text), this.answer.text);
 });
 
+Then("{string} soon mentions {string}", async function (path, text) {
+  await this.until(text, async () => (await ask(this, "GET", path)).text.includes(text));
+});
+
 Then("the answer has the header {string}", function (name) {
   assert.ok(this.answer.headers.has(name), JSON.stringify([...this.answer.headers]));
 });

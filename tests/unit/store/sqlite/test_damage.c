@@ -10,6 +10,7 @@
 #include <string.h>
 
 #define RUN_A  "01900000-0000-7000-8000-00000000000a"
+#define RUN_B  "01900000-0000-7000-8000-00000000000b"
 #define DIGEST "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff"
 
 /** Any type and any NULL may be in any column from here on. */
@@ -292,7 +293,7 @@ TEST(other_runs_are_listed_beside_a_damaged_one)
     for (size_t i = 0; i < COUNT(cases); i++) {
         struct test_place place = make_store();
         struct store *store = open_store(&place, false);
-        test_create(store, "01900000-0000-7000-8000-00000000000b", "other", false);
+        test_create(store, RUN_B, "other", false);
         test_create(store, "01900000-0000-7000-8000-00000000000c", "third", false);
         store_close(store);
         damage(&place, cases[i].sql);
@@ -314,7 +315,7 @@ TEST(damaged_runs_count_against_the_limit)
 {
     struct test_place place = make_store();
     struct store *store = open_store(&place, false);
-    test_create(store, "01900000-0000-7000-8000-00000000000b", "other", false);
+    test_create(store, RUN_B, "other", false);
     store_close(store);
     damage(&place, "UPDATE runs SET warnings = -1 WHERE agent_id = 'agent'");
     store = open_store(&place, false);
@@ -324,6 +325,65 @@ TEST(damaged_runs_count_against_the_limit)
     assert_listed(store, two, (struct listed_runs){1, 1, 1});
     store_close(store);
     lose(&place);
+}
+
+struct read_position {
+    uint64_t position;
+    size_t of_a;
+    size_t of_b;
+};
+
+static bool note_position(const struct store_event *event, void *context)
+{
+    struct read_position *read = context;
+    assert_true(event->position > read->position);
+    read->position = event->position;
+    read->of_a += strcmp(event->run_id, RUN_A) == 0 ? 1 : 0;
+    read->of_b += strcmp(event->run_id, RUN_B) == 0 ? 1 : 0;
+    return true;
+}
+
+/** Read what all runs have in pages of a size. */
+static void assert_read(struct store *store, uint32_t page, size_t of_a, size_t of_b)
+{
+    struct read_position read = {0};
+    size_t before;
+    do {
+        before = read.of_a + read.of_b;
+        assert_int_equal(
+            store->ops->read_events(store, NULL, read.position, page, note_position, &read, NULL),
+            0);
+        assert_true(page == 0 || read.of_a + read.of_b - before <= page);
+    } while (read.of_a + read.of_b > before);
+    assert_int_equal(read.of_a, of_a);
+    assert_int_equal(read.of_b, of_b);
+}
+
+TEST(damaged_events_do_not_hide_those_of_other_runs)
+{
+    static const struct {
+        const char *sql;
+        size_t of_a;
+    } cases[] = {
+        {"UPDATE events SET data = '[]' WHERE seq BETWEEN 2 AND 4", 2},
+        {"UPDATE events SET type = '' WHERE seq < 5", 1},
+        {LOOSE "UPDATE events SET time_ns = 'now', data = NULL", 0},
+        {"UPDATE runs SET id = 'nothing'", 0},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        struct test_place place = make_store();
+        damage(&place, cases[i].sql);
+        struct store *store = open_store(&place, false);
+        test_create(store, RUN_B, "other", false);
+        for (uint64_t seq = 1; seq <= 3; seq++) {
+            test_append(store, RUN_B, seq, "{}");
+        }
+        assert_read(store, 0, cases[i].of_a, 3);
+        assert_read(store, 1, cases[i].of_a, 3);
+        assert_read(store, 2, cases[i].of_a, 3);
+        store_close(store);
+        lose(&place);
+    }
 }
 
 /** Garbage collection and reading end whatever the chain of events looks like. */
