@@ -415,15 +415,19 @@ static int run_once(const struct spawn_request *request, struct spawn_result *re
 int spawn_run(const struct spawn_request *request, struct spawn_result *ret_result,
               struct rondo_error *err)
 {
+    struct spawn_result result = {0};
     bool is_due_again = true;
     int r = 0;
     for (int i = 0; i < SET_UP_ATTEMPTS && r == 0 && is_due_again; i++) {
         if (i > 0) {
-            spawn_result_fini(ret_result);
+            spawn_result_fini(&result);
             clock_sleep(clock_system(), i * SET_UP_PAUSE_NS, NULL);
         }
         is_due_again = false;
-        r = run_once(request, ret_result, &is_due_again, err);
+        r = run_once(request, &result, &is_due_again, err);
+    }
+    if (r == 0) {
+        *ret_result = result;
     }
     return r;
 }
