@@ -4,6 +4,7 @@
  * continues after a kill as after the previous step.
  */
 #include "agent/internal.h"
+#include "agent/todo.h"
 
 #include "base/auto.h"
 #include "base/error.h"
@@ -59,6 +60,14 @@ static bool is_spinning(const struct agent *agent)
            memory->usage.tool_calls == 0 && memory->idle + 1 >= most;
 }
 
+/** All items of `todo` are done: that completes a run without exit conditions. */
+static bool is_list_over(const struct agent *agent)
+{
+    return agent->config.mode == AGENT_AUTONOMOUS && agent->memory.finish == FINISH_NONE &&
+           agent->strategy.has_todo && agent->strategy.rounds == 0 &&
+           loop_spec(agent->loop)->condition_count == 0 && todo_is_over(&agent->memory.plan);
+}
+
 static void report_finish(struct agent *agent, struct loop_body_result *result, char *spin_text,
                           size_t size)
 {
@@ -67,6 +76,10 @@ static void report_finish(struct agent *agent, struct loop_body_result *result, 
     result->summary = memory->summary;
     if (agent->config.mode == AGENT_SINGLE) {
         result->finish = FINISH_COMPLETED;
+    } else if (is_list_over(agent)) {
+        result->finish = FINISH_COMPLETED;
+        snprintf(spin_text, size, "Every item of the list is done.");
+        result->summary = spin_text;
     } else if (is_spinning(agent)) {
         result->finish = FINISH_BLOCKED;
         result->is_guarded = true;

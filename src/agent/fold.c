@@ -213,6 +213,10 @@ static void fold_tool_finished(struct agent *agent, const struct event_tool_fini
     if (is_ok(event->outcome) && strcmp(call->call.name, "finish_task") == 0) {
         take_finish(memory, call);
     }
+    if (strcmp(call->call.name, "finish_task") == 0 && event->output != NULL &&
+        strategy_is_reflection(event->output)) {
+        memory->reflections++;
+    }
     call->is_answered = true;
     call->is_error = !is_ok(event->outcome);
     buf_clear(&call->answer);
@@ -225,7 +229,7 @@ static void fold_plan(struct agent *agent, const struct event_plan_updated *even
 {
     auto_json struct json_object *steps = NULL;
     if (event->plan != NULL && json_parse(event->plan, strlen(event->plan), &steps, NULL) == 0) {
-        plan_replace(&agent->memory.plan, steps, PLAN_STEPS_MAX);
+        plan_load(&agent->memory.plan, steps);
     }
 }
 

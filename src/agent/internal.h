@@ -7,6 +7,7 @@
 #include "agent/history.h"
 #include "agent/plan.h"
 #include "agent/spending.h"
+#include "agent/strategy.h"
 #include "loop/body_ports.h"
 #include "mcp/mcp.h"
 #include "model/environment.h"
@@ -47,6 +48,7 @@ struct agent_memory {
     enum model_stop stop;     /**< why it ended */
     struct agent_call *calls; /**< of the last reply, until all are answered */
     size_t call_count;
+    int64_t reflections;    /**< requests to reflect that answered finish_task */
     enum run_finish finish; /**< accepted */
     char *summary;
     char *words; /**< of the last reply */
@@ -59,6 +61,7 @@ struct agent {
     char *workspace;
     const char *agent_folders[2]; /* the workspace, for paths that a person named */
     struct agent_config config;
+    struct strategy strategy;
     struct agent_memory memory;
     struct agent_spending spending;
     struct model *model;
@@ -165,6 +168,8 @@ struct agent_deadline agent_deadline(const struct agent *agent);
 
 /* ---- agent_own_tools.c: tools of the loop itself --------------------------------------------- */
 
+/** RONDO_ERR_INVALID when a tool of a server has the name of one of `todo`. */
+int agent_check_own_tools(const struct agent *agent, struct rondo_error *err);
 /** Tell the model of all tools. */
 void agent_offer_tools(struct agent *agent);
 bool agent_is_own_tool(const struct agent *agent, const char *name);

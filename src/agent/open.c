@@ -250,6 +250,11 @@ static int open_all(struct agent *agent, const struct loop_spec *spec, struct ro
     if (r < 0) {
         return r;
     }
+    strategy_read(agent->config.role, &agent->strategy);
+    r = agent_check_own_tools(agent, err);
+    if (r < 0) {
+        return r;
+    }
     model_set_system(agent->model, agent->config.system);
     agent_offer_tools(agent);
     role_drop_normal(agent->config.role);
@@ -320,6 +325,7 @@ void agent_free(struct agent *agent)
     dotenv_free(agent->dotenv);
     json_object_put(agent->security);
     agent_config_fini(&agent->config);
+    strategy_fini(&agent->strategy);
     free(agent->workspace);
     free(agent->model_id);
     hidden_paths_free(agent->hide_paths);

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * The tools of the loop itself, there in autonomous runs without being declared: `update_plan`
- * replaces the plan, `finish_task` ends the run. The word of the agent is not enough to complete a
- * run that has exit conditions: they are evaluated first, and what is not met comes back as the
- * tool's answer.
+ * replaces the plan, `finish_task` ends the run. With the tool type `todo` its tools take the place
+ * of `update_plan`, in runs of any kind, and `finalize_plan` is there while a strategy plans first.
+ * The word of the agent is not enough to complete a run that has exit conditions: they are
+ * evaluated first, and what is not met comes back as the tool's answer.
  */
 #include "agent/internal.h"
+#include "agent/todo.h"
 
 #include "base/auto.h"
+#include "base/error.h"
 #include "base/json/json.h"
 #include "base/memory.h"
 #include "tool/schema_check.h"
@@ -20,6 +23,8 @@ static int call_finish(struct agent *agent, size_t index, struct json_object *ar
                        struct rondo_error *err);
 static int call_plan(struct agent *agent, size_t index, struct json_object *arguments,
                      struct rondo_error *err);
+static int call_finalize(struct agent *agent, size_t index, struct json_object *arguments,
+                         struct rondo_error *err);
 
 static const struct {
     const char *name;
@@ -51,17 +56,53 @@ static const struct {
         "\"required\":[\"description\"]}}},\"required\":[\"steps\"]}",
         call_plan,
     },
+    {
+        "finalize_plan",
+        "Say that the list is complete; then the work on it begins.",
+        "{\"type\":\"object\",\"properties\":{},\"additionalProperties\":false}",
+        call_finalize,
+    },
 };
 #define OWN_TOOL_COUNT (sizeof(own_tools) / sizeof(own_tools[0]))
 
+/** Whether a row is there in this run. */
+static bool is_offered(const struct agent *agent, size_t row)
+{
+    const struct strategy *strategy = &agent->strategy;
+    bool is_autonomous = agent->config.mode == AGENT_AUTONOMOUS;
+    bool has_plan = own_tools[row].call == call_plan && !strategy->has_todo;
+    bool has_phases =
+        own_tools[row].call == call_finalize && strategy->pattern == STRATEGY_PLAN_EXECUTE;
+    return is_autonomous && (own_tools[row].call == call_finish || has_plan || has_phases);
+}
+
+static bool is_todo_tool(const struct agent *agent, const char *name)
+{
+    return agent->strategy.has_todo && todo_tool_find(name) != NULL;
+}
+
 bool agent_is_own_tool(const struct agent *agent, const char *name)
 {
-    for (size_t i = 0; i < OWN_TOOL_COUNT && agent->config.mode == AGENT_AUTONOMOUS; i++) {
+    for (size_t i = 0; i < OWN_TOOL_COUNT; i++) {
         if (strcmp(own_tools[i].name, name) == 0) {
-            return true;
+            return is_offered(agent, i);
         }
     }
-    return false;
+    return is_todo_tool(agent, name);
+}
+
+int agent_check_own_tools(const struct agent *agent, struct rondo_error *err)
+{
+    for (size_t i = 0; i < toolbox_count(agent->toolbox); i++) {
+        const char *name = toolbox_at(agent->toolbox, i)->name;
+        if (agent_is_own_tool(agent, name)) {
+            return error_set(err, RONDO_ERR_INVALID,
+                             "a tool \"%s\" has the name of one of `todo`; exclude it "
+                             "(`tool_exclude` of an mcp entry) or give it a prefix (`tool_prefix`)",
+                             name);
+        }
+    }
+    return 0;
 }
 
 bool agent_is_ending_tool(const char *name)
@@ -72,14 +113,25 @@ bool agent_is_ending_tool(const char *name)
 void agent_offer_tools(struct agent *agent)
 {
     size_t count = toolbox_count(agent->toolbox);
-    struct model_tool *tools = memory_new_zero(count + OWN_TOOL_COUNT, sizeof(*tools));
+    size_t todo_count = 0;
+    while (agent->strategy.has_todo && todo_tool_at(todo_count) != NULL) {
+        todo_count++;
+    }
+    struct model_tool *tools = memory_new_zero(count + OWN_TOOL_COUNT + todo_count, sizeof(*tools));
     toolbox_describe(agent->toolbox, tools);
-    for (size_t i = 0; i < OWN_TOOL_COUNT && agent->config.mode == AGENT_AUTONOMOUS; i++) {
+    for (size_t i = 0; i < OWN_TOOL_COUNT; i++) {
+        if (is_offered(agent, i)) {
+            tools[count++] = (struct model_tool){
+                .name = own_tools[i].name,
+                .description = own_tools[i].description,
+                .schema = own_tools[i].schema,
+            };
+        }
+    }
+    for (size_t i = 0; i < todo_count; i++) {
+        const struct todo_tool *tool = todo_tool_at(i);
         tools[count++] = (struct model_tool){
-            .name = own_tools[i].name,
-            .description = own_tools[i].description,
-            .schema = own_tools[i].schema,
-        };
+            .name = tool->name, .description = tool->description, .schema = tool->schema};
     }
     model_set_tools(agent->model, tools, count);
     free(tools);
@@ -98,6 +150,17 @@ static int answer_error(struct agent *agent, size_t index, const char *message)
     return AGENT_CONTINUE;
 }
 
+static void record_plan(struct agent *agent, const struct plan *fresh)
+{
+    auto_buf struct buf json = {0};
+    plan_write_json(fresh, &json);
+    struct journal_event event = {
+        .type = JOURNAL_PLAN_UPDATED,
+        .plan_updated = {.iteration = (int64_t)agent->memory.iteration, .plan = buf_string(&json)},
+    };
+    agent_record(agent, &event);
+}
+
 static int call_plan(struct agent *agent, size_t index, struct json_object *arguments,
                      struct rondo_error *err)
 {
@@ -109,16 +172,55 @@ static int call_plan(struct agent *agent, size_t index, struct json_object *argu
         return answer_error(agent, index,
                             "Error: `steps` must be an array of objects with a `description`");
     }
-    auto_buf struct buf json = {0};
     auto_buf struct buf text = {0};
-    plan_write_json(&fresh, &json);
     plan_write_answer(&fresh, &text);
+    record_plan(agent, &fresh);
     plan_fini(&fresh);
-    struct journal_event event = {
-        .type = JOURNAL_PLAN_UPDATED,
-        .plan_updated = {.iteration = (int64_t)agent->memory.iteration, .plan = buf_string(&json)},
-    };
-    agent_record(agent, &event);
+    return answer_text(agent, index, "ok", &text);
+}
+
+/** A copy that a tool may change. */
+static void copy_plan(const struct plan *plan, struct plan *ret_copy)
+{
+    auto_buf struct buf json = {0};
+    auto_json struct json_object *steps = NULL;
+    plan_write_json(plan, &json);
+    json_parse(json.data, json.len, &steps, NULL);
+    plan_load(ret_copy, steps);
+}
+
+static int call_todo(struct agent *agent, size_t index, const char *name,
+                     struct json_object *arguments)
+{
+    auto_buf struct buf text = {0};
+    struct plan fresh = {0};
+    copy_plan(&agent->memory.plan, &fresh);
+    enum todo_outcome outcome =
+        todo_call(&fresh, name, arguments, agent->strategy.max_items, &text);
+    if (outcome == TODO_CHANGED) {
+        record_plan(agent, &fresh);
+    }
+    plan_fini(&fresh);
+    return answer_text(agent, index, outcome == TODO_REFUSED ? "error" : "ok", &text);
+}
+
+static int call_finalize(struct agent *agent, size_t index, struct json_object *arguments,
+                         struct rondo_error *err)
+{
+    (void)arguments;
+    (void)err;
+    auto_buf struct buf text = {0};
+    struct plan fresh = {0};
+    if (agent->memory.plan.count == 0) {
+        return answer_error(agent, index, "Error: the list is empty; add items to it first");
+    }
+    copy_plan(&agent->memory.plan, &fresh);
+    for (size_t i = 0; i < fresh.count; i++) {
+        fresh.steps[i].is_final = true;
+    }
+    record_plan(agent, &fresh);
+    plan_fini(&fresh);
+    buf_append_string(&text, "The plan is final. Work on it: get_next_todo, update_todo.");
     return answer_text(agent, index, "ok", &text);
 }
 
@@ -141,6 +243,16 @@ static int accept_finish(struct agent *agent, size_t index, const char *status)
     return AGENT_BODY_OVER;
 }
 
+/** Before a run ends, the agent looks at its result again, as often as the role says. */
+static int ask_reflection(struct agent *agent, size_t index, const char *summary,
+                          const char *status)
+{
+    auto_buf struct buf text = {0};
+    strategy_write_reflection(&agent->strategy, (size_t)agent->memory.reflections, summary, status,
+                              &text);
+    return answer_text(agent, index, "error", &text);
+}
+
 bool agent_read_finish(struct json_object *arguments, enum run_finish *ret_finish)
 {
     struct json_object *status = NULL;
@@ -158,6 +270,10 @@ static int call_finish(struct agent *agent, size_t index, struct json_object *ar
     const struct loop_spec *spec = loop_spec(agent->loop);
     enum run_finish finish = FINISH_NONE;
     agent_read_finish(arguments, &finish); /* The arguments fit the schema. */
+    if (agent->memory.reflections < (int64_t)agent->strategy.rounds) {
+        return ask_reflection(agent, index, json_get_string(arguments, "summary", ""),
+                              run_finish_name(finish));
+    }
     if (finish != FINISH_COMPLETED || spec->condition_count == 0) {
         return accept_finish(agent, index, run_finish_name(finish));
     }
@@ -195,7 +311,9 @@ static struct json_object *read_arguments(const struct model_call *call, struct 
     auto_json struct json_object *schema = NULL;
     auto_buf struct buf faults = {0};
     const char *text = call->arguments[0] == '\0' ? "{}" : call->arguments;
-    const char *schema_text = own_tools[find_own_tool(call->name)].schema;
+    const struct todo_tool *todo = todo_tool_find(call->name);
+    const char *schema_text =
+        todo != NULL ? todo->schema : own_tools[find_own_tool(call->name)].schema;
     if (strlen(text) > TOOL_ARGUMENTS_MAX_BYTES ||
         json_parse_strict(text, strlen(text), &arguments, NULL) < 0 ||
         !json_object_is_type(arguments, json_type_object)) {
@@ -203,7 +321,7 @@ static struct json_object *read_arguments(const struct model_call *call, struct 
                           "Error: the arguments are not a JSON object that has each member once");
         return NULL;
     }
-    if (agent_is_ending_tool(call->name) &&
+    if ((agent_is_ending_tool(call->name) || todo != NULL) &&
         (json_parse(schema_text, strlen(schema_text), &schema, NULL) < 0 ||
          !schema_check(schema, arguments, &faults))) {
         buf_printf(ret_faults, "Error: the arguments of `%s` do not fit: %s", call->name,
@@ -218,8 +336,11 @@ int agent_call_own(struct agent *agent, size_t index, struct rondo_error *err)
     const struct model_call *call = &agent->memory.calls[index].call;
     auto_buf struct buf faults = {0};
     auto_json struct json_object *arguments = read_arguments(call, &faults);
-    return arguments == NULL
-               ? answer_text(agent, index, "error", &faults)
+    if (arguments == NULL) {
+        return answer_text(agent, index, "error", &faults);
+    }
+    return todo_tool_find(call->name) != NULL
+               ? call_todo(agent, index, call->name, arguments)
                : own_tools[find_own_tool(call->name)].call(agent, index, arguments, err);
 }
 

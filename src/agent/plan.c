@@ -6,6 +6,7 @@
 #include "base/memory.h"
 
 #include <json-c/json.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,10 +14,39 @@ static const struct {
     const char *name;
     char mark; /* in the checklist */
 } statuses[PLAN_STATUS_COUNT] = {
-    [PLAN_PENDING] = {"pending", ' '},     [PLAN_IN_PROGRESS] = {"in_progress", ' '},
+    [PLAN_PENDING] = {"pending", ' '},     [PLAN_IN_PROGRESS] = {"in_progress", '>'},
     [PLAN_COMPLETED] = {"completed", 'x'}, [PLAN_FAILED] = {"failed", '!'},
     [PLAN_SKIPPED] = {"skipped", '-'},
 };
+
+static const char *const priorities[PLAN_PRIORITY_COUNT] = {
+    [PLAN_CRITICAL] = "critical",
+    [PLAN_HIGH] = "high",
+    [PLAN_MEDIUM] = "medium",
+    [PLAN_LOW] = "low",
+};
+
+bool plan_status_from_name(const char *name, enum plan_status *ret_status)
+{
+    for (enum plan_status i = 0; i < PLAN_STATUS_COUNT; i++) {
+        if (strcmp(statuses[i].name, name) == 0) {
+            *ret_status = i;
+            return true;
+        }
+    }
+    return false;
+}
+
+bool plan_priority_from_name(const char *name, enum plan_priority *ret_priority)
+{
+    for (enum plan_priority i = 0; i < PLAN_PRIORITY_COUNT; i++) {
+        if (strcmp(priorities[i], name) == 0) {
+            *ret_priority = i;
+            return true;
+        }
+    }
+    return false;
+}
 
 const char *plan_status_name(enum plan_status status)
 {
@@ -35,13 +65,27 @@ void plan_fini(struct plan *plan)
 
 static enum plan_status status_of(struct json_object *step)
 {
-    const char *name = json_get_string(step, "status", "");
-    for (enum plan_status i = 0; i < PLAN_STATUS_COUNT; i++) {
-        if (strcmp(statuses[i].name, name) == 0) {
-            return i;
+    enum plan_status status = PLAN_PENDING;
+    plan_status_from_name(json_get_string(step, "status", ""), &status);
+    return status;
+}
+
+/** What an item of `todo` has besides. */
+static void read_item(struct json_object *object, struct plan_step *step)
+{
+    struct json_object *list = json_member(object, "depends_on");
+    size_t count = json_object_is_type(list, json_type_array) ? json_object_array_length(list) : 0;
+    snprintf(step->id, sizeof(step->id), "%s", json_get_string(object, "id", ""));
+    step->priority = PLAN_MEDIUM;
+    plan_priority_from_name(json_get_string(object, "priority", ""), &step->priority);
+    step->is_final = json_get_bool(object, "is_final", false);
+    for (size_t i = 0; i < count && step->depends_count < PLAN_DEPENDS_MAX; i++) {
+        struct json_object *id = json_object_array_get_idx(list, i);
+        if (json_object_is_type(id, json_type_string)) {
+            snprintf(step->depends_on[step->depends_count++], PLAN_ID_SIZE, "%s",
+                     json_object_get_string(id));
         }
     }
-    return PLAN_PENDING;
 }
 
 static char *text_of(struct json_object *step, const char *key)
@@ -63,7 +107,7 @@ static bool are_objects(struct json_object *steps)
     return true;
 }
 
-bool plan_replace(struct plan *plan, struct json_object *steps, int64_t max_steps)
+static bool replace(struct plan *plan, struct json_object *steps, int64_t max_steps, bool has_items)
 {
     if (!are_objects(steps)) {
         return false;
@@ -84,10 +128,23 @@ bool plan_replace(struct plan *plan, struct json_object *steps, int64_t max_step
             .notes = text_of(step, "notes"),
             .status = status_of(step),
         };
+        if (has_items) {
+            read_item(step, &fresh.steps[fresh.count - 1]);
+        }
     }
     plan_fini(plan);
     *plan = fresh;
     return true;
+}
+
+bool plan_replace(struct plan *plan, struct json_object *steps, int64_t max_steps)
+{
+    return replace(plan, steps, max_steps, false);
+}
+
+bool plan_load(struct plan *plan, struct json_object *steps)
+{
+    return replace(plan, steps, PLAN_STEPS_MAX, true);
 }
 
 static size_t count_status(const struct plan *plan, enum plan_status status)
@@ -124,16 +181,42 @@ void plan_write_state(const struct plan *plan, struct buf *ret_text)
         buf_append_string(ret_text, "(No plan created yet)");
         return;
     }
-    buf_append_string(ret_text, "Current Plan:");
+    bool has_items = plan->steps[0].id[0] != '\0';
+    buf_append_string(ret_text, has_items ? "Todo List:" : "Current Plan:");
     for (size_t i = 0; i < plan->count; i++) {
         const struct plan_step *step = &plan->steps[i];
-        buf_printf(ret_text, "\n  %zu. [%c] ", i + 1, statuses[step->status].mark);
+        char mark = statuses[step->status].mark;
+        if (has_items) {
+            buf_printf(ret_text, "\n  [%c] %s [%s] ", mark, step->id, priorities[step->priority]);
+        } else {
+            buf_printf(ret_text, "\n  %zu. [%c] ", i + 1, mark == '>' ? ' ' : mark);
+        }
         buf_append_string(ret_text, step->description);
         buf_printf(ret_text, " (%s)", plan_status_name(step->status));
+        for (size_t k = 0; k < step->depends_count; k++) {
+            buf_printf(ret_text, "%s%s", k == 0 ? " (deps: " : ", ", step->depends_on[k]);
+        }
+        buf_append_string(ret_text, step->depends_count > 0 ? ")" : "");
         if (step->notes[0] != '\0') {
             buf_append_string(ret_text, "\n       ");
             buf_append_string(ret_text, step->notes);
         }
+    }
+}
+
+static void write_item(const struct plan_step *step, struct json_writer *writer)
+{
+    json_write_string(writer, "id", step->id);
+    json_write_string(writer, "priority", priorities[step->priority]);
+    if (step->depends_count > 0) {
+        json_begin_array(writer, "depends_on");
+        for (size_t i = 0; i < step->depends_count; i++) {
+            json_write_string(writer, NULL, step->depends_on[i]);
+        }
+        json_end_array(writer);
+    }
+    if (step->is_final) {
+        json_write_bool(writer, "is_final", true);
     }
 }
 
@@ -148,6 +231,9 @@ void plan_write_json(const struct plan *plan, struct buf *ret_json)
         json_write_string(&writer, "status", plan_status_name(step->status));
         if (step->notes[0] != '\0') {
             json_write_string(&writer, "notes", step->notes);
+        }
+        if (step->id[0] != '\0') {
+            write_item(step, &writer);
         }
         json_end_object(&writer);
     }

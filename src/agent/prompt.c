@@ -2,7 +2,9 @@
 /* The words of the runtime to the model. */
 #include "agent/internal.h"
 
+#include "base/clock.h"
 #include "base/json/json.h"
+#include "base/text/plain.h"
 
 #include <inttypes.h>
 #include <json-c/json.h>
@@ -71,19 +73,59 @@ void agent_write_conditions(const struct agent *agent, struct buf *ret_text)
     }
 }
 
+static void write_share(const char *what, int64_t used, int64_t limit, const char *unit,
+                        struct buf *ret_text)
+{
+    if (limit > 0) {
+        buf_printf(ret_text, "\n- %s: ", what);
+        text_count(used, ret_text);
+        buf_printf(ret_text, "%s/", unit);
+        text_count(limit, ret_text);
+        buf_printf(ret_text, "%s (%d%%)", unit, (int)((double)used * 100 / (double)limit));
+    }
+}
+
+/** The list of `todo`, and what is used up of the run's limits. */
+static void write_list(const struct agent *agent, struct buf *ret_text)
+{
+    const struct loop_spec *spec = loop_spec(agent->loop);
+    const struct run_state *state = loop_state(agent->loop);
+    if (agent->memory.plan.count == 0) {
+        buf_append_string(ret_text, "(No todo items)");
+    } else {
+        plan_write_state(&agent->memory.plan, ret_text);
+    }
+    buf_append_string(ret_text, "\n\nBUDGET:");
+    write_share("Iteration", (int64_t)state->finished, (int64_t)spec->max_iterations, "", ret_text);
+    write_share("Tokens", state->tokens, spec->max_tokens, "", ret_text);
+    if (spec->time_limit_ns > 0) {
+        int64_t left = loop_time_left_ns(agent->loop);
+        int64_t used = spec->time_limit_ns - (left < spec->time_limit_ns ? left : 0);
+        write_share("Time", used / NS_PER_S, spec->time_limit_ns / NS_PER_S, "s", ret_text);
+    }
+}
+
 void agent_write_prompt(const struct agent *agent, const char *words, struct buf *ret_text)
 {
     const struct loop_spec *spec = loop_spec(agent->loop);
     uint64_t iteration = agent->memory.iteration;
     if (words != NULL || iteration <= 1 || agent->config.mode != AGENT_AUTONOMOUS) {
+        if (agent->config.mode == AGENT_AUTONOMOUS && words == NULL) {
+            strategy_write_first(&agent->strategy, &agent->memory.plan, ret_text);
+        }
         buf_append_string(ret_text, words != NULL          ? words
                                     : spec->prompt == NULL ? ""
                                                            : spec->prompt);
         return;
     }
-    buf_append_string(ret_text, agent->config.role->autonomy.continuation_prompt);
+    strategy_write_next(&agent->strategy, &agent->memory.plan,
+                        agent->config.role->autonomy.continuation_prompt, ret_text);
     buf_append_string(ret_text, "\n\nCURRENT STATUS:\n");
-    plan_write_state(&agent->memory.plan, ret_text);
+    if (agent->strategy.has_todo) {
+        write_list(agent, ret_text);
+    } else {
+        plan_write_state(&agent->memory.plan, ret_text);
+    }
     if (spec->condition_count > 0) {
         buf_append_string(ret_text, "\n\nEXIT CONDITIONS:");
         agent_write_conditions(agent, ret_text);

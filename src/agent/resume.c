@@ -33,6 +33,7 @@ int agent_save(struct agent *agent, struct rondo_error *err)
     json_write_int(&writer, "iteration", (int64_t)memory->iteration);
     json_write_int(&writer, "tool_calls", memory->usage.tool_calls);
     json_write_int(&writer, "idle", memory->idle);
+    json_write_int(&writer, "reflections", memory->reflections);
     plan_write_json(&memory->plan, &plan);
     json_write_raw(&writer, "plan", buf_string(&plan));
     json_end_object(&writer);
@@ -63,9 +64,10 @@ static void pass_saved(struct conversation_loading *loading)
     memory->iteration = (uint64_t)json_get_int(state, "iteration", 0);
     memory->usage.tool_calls = json_get_int(state, "tool_calls", 0);
     memory->idle = json_get_int(state, "idle", 0);
+    memory->reflections = json_get_int(state, "reflections", 0);
     plan_fini(&memory->plan);
     if (json_object_object_get_ex(state, "plan", &plan)) {
-        plan_replace(&memory->plan, plan, PLAN_STEPS_MAX);
+        plan_load(&memory->plan, plan);
     }
 }
 

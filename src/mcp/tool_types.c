@@ -7,6 +7,7 @@
 static const struct tool_type end_of_table = {0};
 
 #define TOOL_RUNS(id) &id##_tool_type,
+#define TOOL_LOOP(id)
 #define TOOL_KNOWN(id)
 #define TOOL(id, runs, ...) TOOL_##runs(id)
 const struct tool_type *const tool_types[] = {

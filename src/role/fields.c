@@ -320,6 +320,57 @@ static const struct role_shape shape_autonomy = {
     .foreign = autonomy_foreign,
 };
 
+static const char *const patterns[] = {"react", "todo_driven", "plan_execute", "reflexion", NULL};
+
+static const struct role_field dimension_fields[] = {
+    {.name = "name",
+     .flags = FIELD_REQUIRED,
+     .check = check_not_empty,
+     .help = "What is looked at; correctness, completeness and clarity have a prompt of their own"},
+    {.name = "prompt", .help = "What the agent is asked"},
+    {0},
+};
+
+static const struct role_shape shape_dimension = {
+    .name = "reflection_dimensions[]",
+    .fields = dimension_fields,
+};
+
+static const struct role_field reasoning_fields[] = {
+    {.name = "pattern",
+     .kind = FIELD_CHOICE,
+     .choices = patterns,
+     .by_default = "\"react\"",
+     .help = "How an autonomous agent is led, see [agents](agents.md#strategies)"},
+    {.name = "auto_plan",
+     .kind = FIELD_BOOLEAN,
+     .help = "With todo_driven: the first prompt requests the list"},
+    {.name = "reflection_rounds",
+     .kind = FIELD_INTEGER,
+     .by_default = "0",
+     .range = RANGE_BETWEEN(0, 3),
+     .help = "With reflexion: reviews before finish_task is accepted; 0 = one per dimension"},
+    {.name = "reflection_dimensions",
+     .kind = FIELD_OBJECT_LIST,
+     .shape = &shape_dimension,
+     .help = "What the reviews look at, one to three"},
+    {.name = "success_criteria",
+     .kind = FIELD_TEXT_LIST,
+     .check = check_not_empty,
+     .help = "Are part of each review; no other model judges them"},
+    {.name = "auto_detect",
+     .kind = FIELD_BOOLEAN,
+     .by_default = "true",
+     .help = "With react: reviews mean reflexion, a `todo` tool and `autonomy` todo_driven"},
+    {0},
+};
+
+static const struct role_shape shape_reasoning = {
+    .name = "reasoning",
+    .fields = reasoning_fields,
+    .check = check_reasoning,
+};
+
 static const struct role_field daemon_fields[] = {
     {.name = "hot_reload",
      .kind = FIELD_BOOLEAN,
@@ -406,6 +457,12 @@ static const struct role_field spec_fields[] = {
      .since = 9,
      .shape = &role_shape_tool_search,
      .help = "Let the model search for tools instead of listing all"},
+    {.name = "reasoning",
+     .kind = FIELD_OBJECT,
+     .flags = FIELD_LATER | FIELD_NULLABLE,
+     .by_default = "null",
+     .shape = &shape_reasoning,
+     .help = "The strategy of an autonomous agent"},
     {.name = "daemon",
      .kind = FIELD_OBJECT,
      .flags = FIELD_LATER | FIELD_NULLABLE,
@@ -435,6 +492,7 @@ static const struct role_foreign spec_foreign[] = {{"reasoning", false},
 static const struct role_shape shape_spec = {
     .name = "spec",
     .fields = spec_fields,
+    .check = check_spec,
     .foreign = spec_foreign,
 };
 

@@ -80,6 +80,10 @@ void check_file(struct role_reader *reader, const struct yaml_node *node,
                 struct json_object *normal);
 void check_model(struct role_reader *reader, const struct yaml_node *node,
                  struct json_object *normal);
+void check_spec(struct role_reader *reader, const struct yaml_node *node,
+                struct json_object *normal);
+void check_reasoning(struct role_reader *reader, const struct yaml_node *node,
+                     struct json_object *normal);
 void check_guardrails(struct role_reader *reader, const struct yaml_node *node,
                       struct json_object *normal);
 void check_autonomy(struct role_reader *reader, const struct yaml_node *node,

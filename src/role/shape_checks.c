@@ -93,6 +93,47 @@ void check_model(struct role_reader *reader, const struct yaml_node *node,
     }
 }
 
+static bool has_tool(struct json_object *spec, const char *type)
+{
+    struct json_object *tools = json_member(spec, "tools");
+    for (size_t i = 0; i < length_of(spec, "tools"); i++) {
+        if (strcmp(text_of(json_object_array_get_idx(tools, i), "type"), type) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/** Strategies that work on a list need the tools for it. */
+void check_spec(struct role_reader *reader, const struct yaml_node *node,
+                struct json_object *normal)
+{
+    const char *pattern = text_of(json_member(normal, "reasoning"), "pattern");
+    bool needs_list = strcmp(pattern, "todo_driven") == 0 || strcmp(pattern, "plan_execute") == 0;
+    if (needs_list && !has_tool(normal, "todo")) {
+        size_t mark = reader_enter(reader, "reasoning", strlen("reasoning"));
+        error_at(reader, place_of(node, "reasoning"), "pattern", "add `{type: todo}` to tools",
+                 "this strategy needs the tool `todo`");
+        reader_leave(reader, mark);
+    }
+}
+
+void check_reasoning(struct role_reader *reader, const struct yaml_node *node,
+                     struct json_object *normal)
+{
+    size_t dimensions = length_of(normal, "reflection_dimensions");
+    bool has_rounds = json_get_int(normal, "reflection_rounds", 0) > 0 || dimensions > 0;
+    if (strcmp(text_of(normal, "pattern"), "reflexion") == 0 && !has_rounds) {
+        error_at(reader, node, "reflection_rounds", "1 to 3", "reflexion needs rounds");
+    }
+    if (dimensions > 3) {
+        error_at(reader, node, "reflection_dimensions", NULL, "one to three dimensions");
+    }
+    if (length_of(normal, "success_criteria") > 10) {
+        error_at(reader, node, "success_criteria", NULL, "ten criteria at most");
+    }
+}
+
 void check_guardrails(struct role_reader *reader, const struct yaml_node *node,
                       struct json_object *normal)
 {

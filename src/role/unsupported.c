@@ -69,6 +69,7 @@ static void find_sections(const struct role *role, struct role_findings *finding
 static bool runs_tool(const char *type)
 {
 #define TOOL_RUNS(id) #id,
+#define TOOL_LOOP(id) #id,
 #define TOOL_KNOWN(id)
 #define TOOL(id, runs, ...) TOOL_##runs(id)
     static const char *const types[] = {

@@ -5,8 +5,10 @@
 #include "tool/tool.h"
 
 #define TOOL_RUNS(id) extern const struct tool_type id##_tool_type;
+#define TOOL_LOOP(id)
 #define TOOL_KNOWN(id)
 #define TOOL(id, runs, ...) TOOL_##runs(id)
 #include "role/tools.def"
 #undef TOOL_RUNS
+#undef TOOL_LOOP
 #undef TOOL_KNOWN
