@@ -5,7 +5,6 @@
  */
 #include "base/cancel.h"
 
-#include "base/clock.h"
 #include "base/error.h"
 
 #include <errno.h>
@@ -13,6 +12,8 @@
 #include <sys/eventfd.h>
 #include <time.h>
 #include <unistd.h>
+
+#define SECOND_NS INT64_C(1000000000)
 
 int cancel_init(struct cancel *cancel, struct rondo_error *err)
 {
@@ -50,17 +51,24 @@ enum cancel_level cancel_level(const struct cancel *cancel)
     return cancel == NULL ? CANCEL_NONE : (enum cancel_level)atomic_load(&cancel->level);
 }
 
+/* Not by base/clock.h, whose sleep waits for tokens. */
+static int64_t monotonic_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * SECOND_NS + now.tv_nsec;
+}
+
 bool cancel_wait(struct cancel *cancel, int64_t duration_ns)
 {
-    const struct clock *clock = clock_system();
-    int64_t deadline = clock_monotonic(clock) + duration_ns;
+    int64_t deadline = monotonic_ns() + duration_ns;
     struct pollfd poll_fd = {.fd = cancel->event_fd, .events = POLLIN};
     while (!cancel_is_set(cancel)) {
-        int64_t left = deadline - clock_monotonic(clock);
+        int64_t left = deadline - monotonic_ns();
         if (left <= 0) {
             return false;
         }
-        struct timespec timeout = {.tv_sec = left / NS_PER_S, .tv_nsec = left % NS_PER_S};
+        struct timespec timeout = {.tv_sec = left / SECOND_NS, .tv_nsec = left % SECOND_NS};
         ppoll(&poll_fd, 1, &timeout, NULL);
     }
     return true;
