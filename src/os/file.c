@@ -8,7 +8,6 @@
 #include "base/auto.h"
 #include "base/error.h"
 #include "base/memory.h"
-#include "os/file_folder.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -156,11 +155,6 @@ int file_make_folder(const char *path, struct rondo_error *err)
         *slash = '/';
     }
     return make_one_folder(partial, err);
-}
-
-int file_remove_tree(const char *path, struct rondo_error *err)
-{
-    return file_folder_remove(AT_FDCWD, path, err);
 }
 
 bool file_exists(const char *path)

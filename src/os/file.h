@@ -36,12 +36,6 @@ int file_replace_record(const char *path, const void *bytes, size_t len, struct 
 /** Make a folder and its parents, mode 0700 for those that are new. */
 int file_make_folder(const char *path, struct rondo_error *err);
 
-/**
- * Remove a folder with everything in it, however deep, never following symbolic links inside.
- * Missing is fine.
- */
-int file_remove_tree(const char *path, struct rondo_error *err);
-
 /** Append what is left to read of `fd`, up to `limit` bytes; `path` is for messages. */
 int file_read_all(int fd, const char *path, size_t limit, struct buf *ret_buf,
                   struct rondo_error *err);

@@ -173,6 +173,11 @@ int file_folder_remove(int folder_fd, const char *name, struct rondo_error *err)
     return r;
 }
 
+int file_remove_tree(const char *path, struct rondo_error *err)
+{
+    return file_folder_remove(AT_FDCWD, path, err);
+}
+
 /* --- making --- */
 
 int file_folder_make(int folder_fd, const char *name, struct rondo_error *err)

@@ -42,6 +42,12 @@ int file_folder_write(int folder_fd, const char *name, const void *bytes, size_t
  */
 int file_folder_remove(int folder_fd, const char *name, struct rondo_error *err);
 
+/**
+ * Remove a folder with everything in it, however deep, never following symbolic links inside.
+ * Missing is fine.
+ */
+int file_remove_tree(const char *path, struct rondo_error *err);
+
 /** Remove everything in a folder. */
 int file_folder_clear(int folder_fd, struct rondo_error *err);
 

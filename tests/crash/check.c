@@ -8,6 +8,7 @@
 #include "journal/checkpoint.h"
 #include "journal/reader.h"
 #include "os/file.h"
+#include "os/file_folder.h"
 #include "store/sqlite/sqlite.h"
 #include "support/test.h"
 

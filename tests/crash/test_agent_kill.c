@@ -13,6 +13,7 @@
 #include "base/auto.h"
 #include "base/json/json.h"
 #include "os/file.h"
+#include "os/file_folder.h"
 #include "support/test.h"
 
 #include <arpa/inet.h>

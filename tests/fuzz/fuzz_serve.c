@@ -13,7 +13,7 @@
 #include "../support/store/memory_store.h"
 #include "loop/runtime.h"
 #include "orchestrator/orchestrator.h"
-#include "os/file.h"
+#include "os/file_folder.h"
 #include "server/auth/token.h"
 #include "server/server.h"
 

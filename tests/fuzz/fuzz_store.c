@@ -16,7 +16,7 @@
 #include "loop/runtime.h"
 #include "loop/summary.h"
 #include "orchestrator/orchestrator.h"
-#include "os/file.h"
+#include "os/file_folder.h"
 #include "server/server.h"
 #include "store/sqlite/sqlite.h"
 #include "store_template.h"

@@ -5,7 +5,7 @@
 #include "../support/http_raw.h"
 #include "base/auto.h"
 #include "base/json/json.h"
-#include "os/file.h"
+#include "os/file_folder.h"
 
 #include <dirent.h>
 #include <fcntl.h>

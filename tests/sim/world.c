@@ -11,6 +11,7 @@
 #include "base/memory.h"
 #include "loop/control/control.h"
 #include "os/file.h"
+#include "os/file_folder.h"
 
 #include <fcntl.h>
 #include <stdarg.h>

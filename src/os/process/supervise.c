@@ -11,6 +11,7 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "os/file.h"
+#include "os/file_folder.h"
 #include "os/process/process_tree.h"
 #include "os/process/remains.h"
 #include "os/process/spawn_child.h"

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "os/file.h"
+#include "os/file_folder.h"
 #include "os/process/process_tree.h"
 #include "os/process/program.h"
 #include "os/process/spawn_child.h"

@@ -2,7 +2,7 @@
 /* Where the store is found, and how runs are named: what the command line promises. */
 #include "../../support/store/memory_store.h"
 #include "base/memory.h"
-#include "os/file.h"
+#include "os/file_folder.h"
 #include "store/find.h"
 #include "store/locate.h"
 #include "support/test.h"

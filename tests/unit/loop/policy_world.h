@@ -10,6 +10,7 @@
 #include "base/auto.h"
 #include "base/json/json.h"
 #include "os/file.h"
+#include "os/file_folder.h"
 #include "policy/ruleset.h"
 
 #include <json-c/json.h>

@@ -5,6 +5,7 @@
 
 #include "base/buf.h"
 #include "os/file.h"
+#include "os/file_folder.h"
 
 #include <stdio.h>
 #include <stdlib.h>

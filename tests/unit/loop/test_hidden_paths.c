@@ -3,6 +3,7 @@
 #include "support/test.h"
 
 #include "os/file.h"
+#include "os/file_folder.h"
 #include "os/trust.h"
 
 #include <stdio.h>

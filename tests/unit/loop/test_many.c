@@ -10,7 +10,7 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "journal/reader.h"
-#include "os/file.h"
+#include "os/file_folder.h"
 #include "os/host.h"
 #include "store/sqlite/sqlite.h"
 #include "support/process_memory.h"

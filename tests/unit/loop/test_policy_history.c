@@ -7,6 +7,7 @@
 #include "base/auto.h"
 #include "base/memory.h"
 #include "os/file.h"
+#include "os/file_folder.h"
 #include "policy/change.h"
 
 #include <pthread.h>

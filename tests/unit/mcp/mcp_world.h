@@ -8,6 +8,7 @@
 #include "base/json/json.h"
 #include "mcp/mcp.h"
 #include "os/file.h"
+#include "os/file_folder.h"
 #include "support/test.h"
 
 #include <json-c/json.h>

@@ -12,6 +12,7 @@
 #include "net/client/http.h"
 #include "orchestrator/orchestrator.h"
 #include "os/file.h"
+#include "os/file_folder.h"
 #include "role/role.h"
 #include "store/sqlite/sqlite.h"
 #include "support/test.h"

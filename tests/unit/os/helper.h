@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "os/file.h"
+#include "os/file_folder.h"
 #include "os/process/spawn.h"
 #include "os/process/supervise.h"
 #include "support/test.h"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "helper.h"
+#include "os/file_folder.h"
 
 #include "os/file_state.h"
 

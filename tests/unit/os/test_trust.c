@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Confirmations: a file counts while it is what was confirmed, and records cannot be forged. */
+#include "os/file_folder.h"
 #include "os/trust.h"
 
 #include "base/limits.h"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Policy files that agents can write: what counts is what a person has confirmed. */
+#include "os/file_folder.h"
 #include "policy/watch.h"
 
 #include "base/limits.h"

@@ -9,6 +9,7 @@
 #include "base/buf.h"
 #include "base/memory.h"
 #include "os/file.h"
+#include "os/file_folder.h"
 #include "policy/watch.h"
 #include "support/test.h"
 

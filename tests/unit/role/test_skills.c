@@ -5,6 +5,7 @@
 #include "base/auto.h"
 #include "base/limits.h"
 #include "os/file.h"
+#include "os/file_folder.h"
 
 #include <stdio.h>
 #include <unistd.h>

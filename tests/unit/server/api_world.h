@@ -10,6 +10,7 @@
 #include "loop/runtime.h"
 #include "orchestrator/orchestrator.h"
 #include "os/file.h"
+#include "os/file_folder.h"
 #include "server/auth/token.h"
 #include "server/server.h"
 #include "support/test.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Heartbeat triggers: intervals, open items, active hours. */
-#include "os/file.h"
+#include "os/file_folder.h"
 #include "source_world.h"
 
 #include <sys/stat.h>

@@ -6,6 +6,7 @@
 #include "base/auto.h"
 #include "base/buf.h"
 #include "os/file.h"
+#include "os/file_folder.h"
 #include "store/locate.h"
 #include "store/store.h"
 

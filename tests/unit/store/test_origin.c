@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/limits.h"
 #include "os/file.h"
+#include "os/file_folder.h"
 #include "os/host.h"
 #include "os/trust.h"
 #include "store/copy.h"

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/json/json.h"
 #include "os/file.h"
+#include "os/file_folder.h"
 #include "support/test.h"
 #include "tool/toolbox.h"
 

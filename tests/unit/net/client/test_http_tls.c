@@ -2,7 +2,7 @@
 /* Certificates: one that verifies, and those that do not. The server's key is made by the test. */
 #include "http_world.h"
 
-#include "os/file.h"
+#include "os/file_folder.h"
 
 #include <openssl/pem.h>
 #include <openssl/ssl.h>

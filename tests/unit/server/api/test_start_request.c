@@ -6,6 +6,7 @@
 #include "base/json/json.h"
 #include "base/memory.h"
 #include "os/file.h"
+#include "os/file_folder.h"
 #include "server/api/start_request.h"
 #include "support/test.h"
 

@@ -5,7 +5,7 @@
 #include "base/buf.h"
 #include "base/json/json.h"
 #include "base/memory.h"
-#include "os/file.h"
+#include "os/file_folder.h"
 #include "server/auth/start_rights.h"
 #include "support/test.h"
 
