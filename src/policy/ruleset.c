@@ -11,7 +11,7 @@
 #include "policy/cedar/policies.h"
 #include "policy/limit.h"
 #include "policy/links.h"
-#include "policy/lint/check.h"
+#include "policy/lint/lint_internal.h"
 #include "policy/vocabulary.h"
 
 #include <assert.h>

@@ -8,7 +8,7 @@
 #include "base/memory.h"
 #include "base/parse.h"
 #include "policy/cedar/entities.h"
-#include "policy/subject_entities.h"
+#include "policy/subject_internal.h"
 
 #include <limits.h>
 #include <stdio.h>

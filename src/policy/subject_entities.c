@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Entities of a run, written as JSON and read by the engine, as everybody's are. */
-#include "policy/subject_entities.h"
+#include "policy/subject_internal.h"
 
 #include "base/auto.h"
 #include "base/buf.h"

@@ -14,14 +14,7 @@
 #pragma once
 
 #include "base/clock.h"
-#include "policy/ruleset.h"
-
-/** How long a file that is written in place must have rested. */
-#define WATCH_REST_NS (100 * NS_PER_MS)
-/** Files of one policy folder. */
-#define WATCH_FILES 256
-/** Bytes of the name of a policy change's author. */
-#define WATCH_BY_SIZE 256
+#include "policy/watch_files.h"
 
 /** Name of the policy file that is looked for beside a store. */
 #define WATCH_DEFAULT_NAME "rondo.cedar"
@@ -41,15 +34,6 @@ char *watch_path_of_store(const char *store_path);
 
 /** Whether a path is that of policies which a project shares: they always must be confirmed. */
 bool watch_is_shared_path(const char *path);
-
-/** Parts that belong to a policy file: itself, its entities, its links. */
-#define WATCH_PARTS 3
-
-/**
- * Path of a part: `x.cedar`, `x.entities.json`, `x.links.json`; free() it.
- * @param path a policy file; for a folder only part 0 means anything
- */
-char *watch_part_path(const char *path, size_t part);
 
 struct watch;
 

@@ -2,8 +2,24 @@
 /* Finding, recognising and reading the files of a ruleset. */
 #pragma once
 
+#include "base/clock.h"
 #include "os/file_state.h"
-#include "policy/watch.h"
+#include "policy/ruleset.h"
+
+/** Bytes of the name of a policy change's author. */
+#define WATCH_BY_SIZE 256
+/** How long a file that is written in place must have rested. */
+#define WATCH_REST_NS (100 * NS_PER_MS)
+/** Files of one policy folder. */
+#define WATCH_FILES 256
+/** Parts that belong to a policy file: itself, its entities, its links. */
+#define WATCH_PARTS 3
+
+/**
+ * Path of a part: `x.cedar`, `x.entities.json`, `x.links.json`; free() it.
+ * @param path a policy file; for a folder only part 0 means anything
+ */
+char *watch_part_path(const char *path, size_t part);
 
 struct watch_file {
     char *path;

@@ -3,7 +3,7 @@
 #include "policy/cedar/entities.h"
 
 #include "base/memory.h"
-#include "policy/cedar/entities_load.h"
+#include "policy/cedar/entities_internal.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -6,7 +6,7 @@
  */
 #include "base/error.h"
 #include "base/memory.h"
-#include "policy/cedar/entities_load.h"
+#include "policy/cedar/entities_internal.h"
 
 #include <stdlib.h>
 #include <string.h>

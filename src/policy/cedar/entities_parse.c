@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* From the text to entities with attributes, tags and direct parents. */
 #include "base/memory.h"
-#include "policy/cedar/entities_load.h"
+#include "policy/cedar/entities_internal.h"
 
 #include <stdlib.h>
 #include <string.h>

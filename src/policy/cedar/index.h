@@ -8,7 +8,8 @@
 #pragma once
 
 #include "policy/cedar/evaluate.h"
-#include "policy/cedar/policies.h"
+
+struct policy_index;
 
 /** Sets with fewer policies are faster without. A test has an index made for every set. */
 #ifndef INDEX_FROM_POLICIES

@@ -2,7 +2,7 @@
 /* Explanations of conditions: the parts that decided, with the values of their operands. */
 #include "base/buf.h"
 #include "policy/cedar/policies.h"
-#include "policy/explain/parts.h"
+#include "policy/explain/explain_internal.h"
 
 #include <string.h>
 

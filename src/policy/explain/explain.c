@@ -5,7 +5,7 @@
 #include "base/buf.h"
 #include "base/memory.h"
 #include "policy/cedar/policies.h"
-#include "policy/explain/parts.h"
+#include "policy/explain/explain_internal.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 #include "base/auto.h"
 #include "base/buf.h"
 #include "base/text/suggest.h"
-#include "policy/lint/check.h"
+#include "policy/lint/lint_internal.h"
 
 enum attribute_lookup {
     FOUND_ANY, /* it may be there; nothing is known of it */

@@ -2,7 +2,7 @@
 /* Rules of `==`, `<` and their like, and of contains*: both sides must be of one kind. */
 #include "base/auto.h"
 #include "base/buf.h"
-#include "policy/lint/check.h"
+#include "policy/lint/lint_internal.h"
 
 #include <string.h>
 

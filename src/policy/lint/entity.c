@@ -2,7 +2,7 @@
 /* Rules of `in` and `is`: what may be in what, and for which actions that leaves a way. */
 #include "base/auto.h"
 #include "base/buf.h"
-#include "policy/lint/check.h"
+#include "policy/lint/lint_internal.h"
 
 /** Where an entity may be for each action. */
 struct entity_positions {

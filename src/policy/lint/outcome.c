@@ -3,7 +3,7 @@
 #include "base/auto.h"
 #include "base/buf.h"
 #include "policy/cedar/lexer.h"
-#include "policy/lint/check.h"
+#include "policy/lint/lint_internal.h"
 
 #include <string.h>
 

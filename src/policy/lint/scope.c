@@ -3,7 +3,7 @@
 #include "base/auto.h"
 #include "base/buf.h"
 #include "policy/cedar/policies.h"
-#include "policy/lint/check.h"
+#include "policy/lint/lint_internal.h"
 
 /** What is found out about a scope. */
 struct reach {

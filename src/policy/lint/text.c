@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Texts of policies in messages. Pure. */
 #include "base/buf.h"
-#include "policy/lint/check.h"
+#include "policy/lint/lint_internal.h"
 
 /** Bytes of a policy's own text in a message. */
 #define SHOWN_BYTES 80

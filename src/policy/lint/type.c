@@ -8,7 +8,7 @@
  */
 #include "base/auto.h"
 #include "base/buf.h"
-#include "policy/lint/check.h"
+#include "policy/lint/lint_internal.h"
 
 /** Presence of everything: what holds where evaluation never gets. */
 #define EVERYTHING UINT32_MAX

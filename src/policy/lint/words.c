@@ -8,7 +8,7 @@
 #include "base/buf.h"
 #include "base/text/suggest.h"
 #include "policy/cedar/lexer.h"
-#include "policy/lint/check.h"
+#include "policy/lint/lint_internal.h"
 
 #include <string.h>
 
