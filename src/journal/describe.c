@@ -80,7 +80,8 @@ void event_sentence(const struct journal_event *event, struct buf *ret_text)
     }
 }
 
-void describe_reference(enum journal_type type, struct buf *ret_text)
+/** Append category and level of a type. */
+static void add_type(enum journal_type type, struct buf *ret_text)
 {
     static const char *const levels[] = {
 #define EVENT(ID, id, name, CATEGORY, LEVEL, FOLD, help) [JOURNAL_##ID] = #LEVEL,
@@ -93,6 +94,17 @@ void describe_reference(enum journal_type type, struct buf *ret_text)
         struct journal_event event = {.type = type};
         buf_printf(ret_text, "Category `%s`, level `%s`.", category,
                    event_level_name(event_level(&event)));
+    }
+}
+
+void event_write_reference(struct buf *ret_text)
+{
+    for (enum journal_type type = 0; type < JOURNAL_TYPE_COUNT; type++) {
+        buf_printf(ret_text, "## %s\n\n%s\n\n", journal_type_name(type), journal_type_help(type));
+        add_type(type, ret_text);
+        buf_append_string(ret_text, "\n\n");
+        journal_write_fields(type, ret_text);
+        buf_append_string(ret_text, "\n");
     }
 }
 

@@ -53,5 +53,5 @@ void event_condition_reason(const struct event_condition_evaluated *event, struc
 /** Messages that were dropped; old journals do not say it: at least those beyond the window. */
 int64_t event_dropped_messages(const struct event_history_trimmed *event);
 
-/** Append category and level of a type for the reference page. */
-void describe_reference(enum journal_type type, struct buf *ret_text);
+/** Append the reference page of all types, in Markdown. */
+void event_write_reference(struct buf *ret_text);

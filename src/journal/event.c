@@ -5,7 +5,6 @@
 #include "base/error.h"
 #include "base/json/json.h"
 #include "base/text/plain.h"
-#include "journal/describe.h"
 
 #include <json-c/json.h>
 #include <string.h>
@@ -286,20 +285,19 @@ int journal_decode(const char *type_name, const char *data, size_t len,
 
 /* ---- The reference page --------------------------------------------------------------------- */
 
-void journal_write_reference(struct buf *ret_buf)
+const char *journal_type_help(enum journal_type type)
+{
+    return types[type].help;
+}
+
+void journal_write_fields(enum journal_type type, struct buf *ret_buf)
 {
     static const char *const kinds[] = {[KIND_INT] = "integer",   [KIND_COST] = "integer or null",
                                         [KIND_COUNT] = "integer", [KIND_AMOUNT] = "integer",
                                         [KIND_TIME] = "integer",  [KIND_TEXT] = "text",
                                         [KIND_OUTPUT] = "text",   [KIND_JSON] = "JSON"};
-    for (enum journal_type type = 0; type < JOURNAL_TYPE_COUNT; type++) {
-        buf_printf(ret_buf, "## %s\n\n%s\n\n", types[type].name, types[type].help);
-        describe_reference(type, ret_buf);
-        buf_append_string(ret_buf, "\n\n| field | type | meaning |\n|---|---|---|\n");
-        for (const struct event_field *field = fields_of(type); field->name != NULL; field++) {
-            buf_printf(ret_buf, "| `%s` | %s | %s |\n", field->name, kinds[field->kind],
-                       field->help);
-        }
-        buf_append_string(ret_buf, "\n");
+    buf_append_string(ret_buf, "| field | type | meaning |\n|---|---|---|\n");
+    for (const struct event_field *field = fields_of(type); field->name != NULL; field++) {
+        buf_printf(ret_buf, "| `%s` | %s | %s |\n", field->name, kinds[field->kind], field->help);
     }
 }

@@ -90,5 +90,7 @@ const char *journal_event_output(const struct journal_event *event, size_t *ret_
 /** Length of a field of the kind OUTPUT. @param len its `_len` */
 size_t journal_output_len(const char *output, size_t len);
 
-/** Append the reference page of all events and fields, in Markdown. */
-void journal_write_reference(struct buf *ret_buf);
+/** What a type means, for the reference page. Static. */
+const char *journal_type_help(enum journal_type type);
+/** Append a type's fields as a table, in Markdown. */
+void journal_write_fields(enum journal_type type, struct buf *ret_buf);

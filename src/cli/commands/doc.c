@@ -4,7 +4,7 @@
 #include "cli/framework/exit_codes.h"
 #include "cli/framework/manual.h"
 #include "cli/framework/report.h"
-#include "journal/event.h"
+#include "journal/describe.h"
 #include "loop/detect.h"
 #include "model/model.h"
 #include "policy/vocabulary.h"
@@ -19,7 +19,7 @@ static const struct {
     const char *name;
     void (*write)(struct buf *ret_buf);
 } pages[] = {
-    {"events", journal_write_reference},
+    {"events", event_write_reference},
     {"options", manual_options},
     {"exit-codes", exit_codes_describe},
     {"conditions", detect_describe},

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "journal/describe.h"
 #include "journal/event.h"
 
 #include "base/json/json.h"
@@ -123,7 +124,7 @@ TEST(numbers_have_a_range)
 TEST(the_reference_page_names_every_type)
 {
     auto_buf struct buf page = {0};
-    journal_write_reference(&page);
+    event_write_reference(&page);
     for (int type = 0; type < JOURNAL_TYPE_COUNT; type++) {
         assert_non_null(strstr(buf_string(&page), journal_type_name((enum journal_type)type)));
     }
