@@ -49,7 +49,7 @@ static void read_error(struct model_reading *reading, struct json_object *event)
         {"rate_limit_error", 429},      {"api_error", 500},
         {"timeout_error", 504},         {"overloaded_error", 529},
     };
-    const char *type = json_get_string(dialect_get(event, "error"), "type", "");
+    const char *type = json_get_string(json_member(event, "error"), "type", "");
     long status = 500;
     for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
         if (strcmp(types[i].type, type) == 0) {
@@ -64,7 +64,7 @@ static void begin_text(struct model_reading *reading, int64_t index, struct json
     size_t before = reading->text.len;
     struct reading_part *part = reading_begin_part(reading, PART_TEXT, index);
     if (part != NULL) {
-        reading_add_text_of(reading, dialect_get(block, "text"));
+        reading_add_text_of(reading, json_member(block, "text"));
         part->len = reading->text.len - before;
     }
 }
@@ -80,15 +80,15 @@ static void begin_thinking(struct model_reading *reading, int64_t index, struct 
 {
     struct reading_part *part = reading_begin_part(reading, PART_THINKING, index);
     if (part != NULL) {
-        append_string(&part->first, dialect_get(block, "thinking"));
-        append_string(&part->second, dialect_get(block, "signature"));
-        reading_add_thinking_of(reading, dialect_get(block, "thinking"));
+        append_string(&part->first, json_member(block, "thinking"));
+        append_string(&part->second, json_member(block, "signature"));
+        reading_add_thinking_of(reading, json_member(block, "thinking"));
     }
 }
 
 static void begin_call(struct model_reading *reading, int64_t index, struct json_object *block)
 {
-    struct json_object *input = dialect_get(block, "input");
+    struct json_object *input = json_member(block, "input");
     struct reading_part *part = reading_begin_part(reading, PART_CALL, index);
     if (part == NULL) {
         return;
@@ -98,8 +98,8 @@ static void begin_call(struct model_reading *reading, int64_t index, struct json
     if (call == NULL) {
         return;
     }
-    append_string(&call->id, dialect_get(block, "id"));
-    append_string(&call->name, dialect_get(block, "name"));
+    append_string(&call->id, json_member(block, "id"));
+    append_string(&call->name, json_member(block, "name"));
     bool is_empty =
         json_object_is_type(input, json_type_object) && json_object_object_length(input) == 0;
     if (input != NULL && !is_empty) {
@@ -145,22 +145,22 @@ static void add_to_text(struct model_reading *reading, struct reading_part *part
                         struct json_object *delta)
 {
     size_t before = reading->text.len;
-    reading_add_text_of(reading, dialect_get(delta, "text"));
+    reading_add_text_of(reading, json_member(delta, "text"));
     part->len += reading->text.len - before;
 }
 
 static void add_to_thinking(struct model_reading *reading, struct reading_part *part,
                             struct json_object *delta)
 {
-    append_string(&part->first, dialect_get(delta, "thinking"));
-    append_string(&part->second, dialect_get(delta, "signature"));
-    reading_add_thinking_of(reading, dialect_get(delta, "thinking"));
+    append_string(&part->first, json_member(delta, "thinking"));
+    append_string(&part->second, json_member(delta, "signature"));
+    reading_add_thinking_of(reading, json_member(delta, "thinking"));
 }
 
 static void add_to_call(struct model_reading *reading, struct reading_part *part,
                         struct json_object *delta)
 {
-    struct json_object *piece = dialect_get(delta, "partial_json");
+    struct json_object *piece = json_member(delta, "partial_json");
     struct buf *arguments = &reading->calls[part->len].arguments;
     if (json_object_is_type(piece, json_type_string) && json_object_get_string_len(piece) > 0) {
         if (part->first.len > 0) {
@@ -174,7 +174,7 @@ static void add_to_call(struct model_reading *reading, struct reading_part *part
 static void read_delta(struct model_reading *reading, struct json_object *event)
 {
     struct reading_part *part = find_part(reading, json_get_int(event, "index", 0));
-    struct json_object *delta = dialect_get(event, "delta");
+    struct json_object *delta = json_member(event, "delta");
     if (part == NULL) {
         return;
     }
@@ -197,15 +197,15 @@ void anthropic_read_event(struct model_reading *reading, struct json_object *eve
 {
     const char *type = json_get_string(event, "type", "");
     if (strcmp(type, "message_start") == 0) {
-        read_usage(reading, dialect_get(dialect_get(event, "message"), "usage"));
-        reading_name_model(reading, dialect_get(dialect_get(event, "message"), "model"));
+        read_usage(reading, json_member(json_member(event, "message"), "usage"));
+        reading_name_model(reading, json_member(json_member(event, "message"), "model"));
     } else if (strcmp(type, "content_block_start") == 0) {
-        begin_block(reading, json_get_int(event, "index", 0), dialect_get(event, "content_block"));
+        begin_block(reading, json_get_int(event, "index", 0), json_member(event, "content_block"));
     } else if (strcmp(type, "content_block_delta") == 0) {
         read_delta(reading, event);
     } else if (strcmp(type, "message_delta") == 0) {
-        read_usage(reading, dialect_get(event, "usage"));
-        read_stop(reading, dialect_get(event, "delta"));
+        read_usage(reading, json_member(event, "usage"));
+        read_stop(reading, json_member(event, "delta"));
         reading->is_complete = reading->is_complete || reading->has_stop;
     } else if (strcmp(type, "message_stop") == 0) {
         reading->is_complete = true;
@@ -216,10 +216,10 @@ void anthropic_read_event(struct model_reading *reading, struct json_object *eve
 
 void anthropic_read_reply(struct model_reading *reading, struct json_object *reply)
 {
-    struct json_object *content = dialect_get(reply, "content");
-    read_usage(reading, dialect_get(reply, "usage"));
-    reading_name_model(reading, dialect_get(reply, "model"));
-    if (dialect_get(reply, "error") != NULL) {
+    struct json_object *content = json_member(reply, "content");
+    read_usage(reading, json_member(reply, "usage"));
+    reading_name_model(reading, json_member(reply, "model"));
+    if (json_member(reply, "error") != NULL) {
         read_error(reading, reply);
         return;
     }

@@ -205,7 +205,7 @@ static void write_native(struct blocks *blocks, struct json_object *native)
 {
     for (size_t i = 0; i < dialect_count(native); i++) {
         struct json_object *item = dialect_at(native, i);
-        struct json_object *block = dialect_get(item, "block");
+        struct json_object *block = json_member(item, "block");
         int64_t call = json_get_int(item, "call", -1);
         int64_t len = json_get_int(item, "text", -1);
         if (block != NULL) {

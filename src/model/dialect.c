@@ -93,16 +93,6 @@ void dialect_write_micro(int64_t micro, struct buf *ret_json)
     }
 }
 
-struct json_object *dialect_get(struct json_object *object, const char *key)
-{
-    struct json_object *value = NULL;
-    if (!json_object_is_type(object, json_type_object) ||
-        !json_object_object_get_ex(object, key, &value)) {
-        return NULL;
-    }
-    return value;
-}
-
 size_t dialect_count(struct json_object *array)
 {
     return json_object_is_type(array, json_type_array) ? json_object_array_length(array) : 0;
@@ -115,7 +105,7 @@ struct json_object *dialect_at(struct json_object *array, size_t i)
 
 int64_t dialect_tokens(struct json_object *object, const char *key)
 {
-    struct json_object *value = dialect_get(object, key);
+    struct json_object *value = json_member(object, key);
     bool is_number =
         json_object_is_type(value, json_type_int) || json_object_is_type(value, json_type_double);
     int64_t tokens = is_number ? json_object_get_int64(value) : 0;

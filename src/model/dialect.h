@@ -107,10 +107,6 @@ struct model_ops {
                struct model_reply *ret_reply, struct rondo_error *err);
 };
 
-extern const struct model_ops openai_ops;
-extern const struct model_ops anthropic_ops;
-extern const struct model_ops scripted_ops;
-
 /** `ask` of the dialects over HTTP: attempts, retries, adaptations. */
 int model_ask_over_http(struct model *model, const struct model_request *request,
                         struct model_reply *ret_reply, struct rondo_error *err);
@@ -135,8 +131,6 @@ void dialect_write_micro(int64_t micro, struct buf *ret_json);
 /** Whether a text has nothing but white space, which some providers refuse. */
 bool dialect_is_blank(const char *text);
 
-/** Member of an object, whatever its type; NULL = absent or null. */
-struct json_object *dialect_get(struct json_object *object, const char *key);
 /** Elements of an array; 0 for anything else. */
 size_t dialect_count(struct json_object *array);
 struct json_object *dialect_at(struct json_object *array, size_t i);

@@ -72,12 +72,12 @@ static const char *text_of(struct json_object *value)
  * {"detail":...}; NULL = nothing. */
 static const char *message_of(struct json_object *reply)
 {
-    struct json_object *error = dialect_get(reply, "error");
+    struct json_object *error = json_member(reply, "error");
     struct json_object *places[] = {
-        dialect_get(error, "message"),
+        json_member(error, "message"),
         error,
-        dialect_get(reply, "message"),
-        dialect_get(reply, "detail"),
+        json_member(reply, "message"),
+        json_member(reply, "detail"),
     };
     for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
         if (places[i] != NULL) {

@@ -15,8 +15,8 @@ static void read_usage(struct model_reading *reading, struct json_object *usage)
     if (!json_object_is_type(usage, json_type_object)) {
         return;
     }
-    struct json_object *input = dialect_get(usage, "prompt_tokens_details");
-    struct json_object *output = dialect_get(usage, "completion_tokens_details");
+    struct json_object *input = json_member(usage, "prompt_tokens_details");
+    struct json_object *output = json_member(usage, "completion_tokens_details");
     int64_t total = dialect_tokens(usage, "total_tokens");
     struct model_usage found = {
         .input = dialect_tokens(usage, "prompt_tokens"),
@@ -68,12 +68,12 @@ static void read_refusal(struct model_reading *reading, struct json_object *refu
 /** A part of content that is a list: {"type":"text"}, Mistral's {"type":"thinking"}, refusals. */
 static void read_part(struct model_reading *reading, struct json_object *part)
 {
-    struct json_object *thinking = dialect_get(part, "thinking");
-    reading_add_text_of(reading, dialect_get(part, "text"));
-    read_refusal(reading, dialect_get(part, "refusal"));
+    struct json_object *thinking = json_member(part, "thinking");
+    reading_add_text_of(reading, json_member(part, "text"));
+    read_refusal(reading, json_member(part, "refusal"));
     reading_add_thinking_of(reading, thinking);
     for (size_t i = 0; i < dialect_count(thinking); i++) {
-        reading_add_thinking_of(reading, dialect_get(dialect_at(thinking, i), "text"));
+        reading_add_thinking_of(reading, json_member(dialect_at(thinking, i), "text"));
     }
 }
 
@@ -101,7 +101,7 @@ static void add_arguments(struct reading_call *call, struct json_object *argumen
 static struct reading_call *find_call(struct model_reading *reading, struct json_object *piece,
                                       const char *id, const char *name)
 {
-    struct json_object *index = dialect_get(piece, "index");
+    struct json_object *index = json_member(piece, "index");
     struct reading_call *found = NULL;
     for (size_t i = 0; i < reading->call_count; i++) {
         struct reading_call *call = &reading->calls[i];
@@ -120,8 +120,8 @@ static struct reading_call *find_call(struct model_reading *reading, struct json
 /** @param is_piece it may continue a call of a stream; otherwise it is one of its own */
 static void read_call(struct model_reading *reading, struct json_object *piece, bool is_piece)
 {
-    struct json_object *function = dialect_get(piece, "function");
-    struct json_object *extra = dialect_get(piece, "extra_content");
+    struct json_object *function = json_member(piece, "function");
+    struct json_object *extra = json_member(piece, "extra_content");
     const char *id = json_get_string(piece, "id", "");
     const char *name = json_get_string(function, "name", "");
     struct reading_call *call = is_piece ? find_call(reading, piece, id, name) : NULL;
@@ -141,7 +141,7 @@ static void read_call(struct model_reading *reading, struct json_object *piece, 
     if (call->name.len == 0) {
         buf_append_string(&call->name, name);
     }
-    add_arguments(call, dialect_get(function, "arguments"));
+    add_arguments(call, json_member(function, "arguments"));
     if (extra != NULL) {
         json_object_put(call->extra);
         call->extra = json_object_get(extra);
@@ -161,18 +161,18 @@ static void read_details(struct model_reading *reading, struct json_object *deta
 /** A message of a whole reply or the delta of a piece: they have the same members. */
 static void read_message(struct model_reading *reading, struct json_object *message, bool is_piece)
 {
-    struct json_object *calls = dialect_get(message, "tool_calls");
-    struct json_object *refusal = dialect_get(message, "refusal");
-    struct json_object *reasoning = dialect_get(message, "reasoning_content");
+    struct json_object *calls = json_member(message, "tool_calls");
+    struct json_object *refusal = json_member(message, "refusal");
+    struct json_object *reasoning = json_member(message, "reasoning_content");
     if (json_object_is_type(reasoning, json_type_string)) {
         reading->keeps_reasoning =
             (reading->model->provider->traits & PROVIDER_REPEATS_REASONING) != 0;
         reading_add_thinking_of(reading, reasoning);
     } else {
-        reading_add_thinking_of(reading, dialect_get(message, "reasoning"));
+        reading_add_thinking_of(reading, json_member(message, "reasoning"));
     }
-    read_details(reading, dialect_get(message, "reasoning_details"));
-    read_content(reading, dialect_get(message, "content"));
+    read_details(reading, json_member(message, "reasoning_details"));
+    read_content(reading, json_member(message, "content"));
     read_refusal(reading, refusal);
     for (size_t i = 0; i < dialect_count(calls) && reading->failure == MODEL_OK; i++) {
         read_call(reading, dialect_at(calls, i), is_piece);
@@ -182,7 +182,7 @@ static void read_message(struct model_reading *reading, struct json_object *mess
 /** @return whether it was an error instead of a reply */
 static bool read_error(struct model_reading *reading, struct json_object *reply)
 {
-    struct json_object *error = dialect_get(reply, "error");
+    struct json_object *error = json_member(reply, "error");
     if (error == NULL) {
         return false;
     }
@@ -193,9 +193,9 @@ static bool read_error(struct model_reading *reading, struct json_object *reply)
 
 void openai_read_reply(struct model_reading *reading, struct json_object *reply)
 {
-    struct json_object *choices = dialect_get(reply, "choices");
-    read_usage(reading, dialect_get(reply, "usage"));
-    reading_name_model(reading, dialect_get(reply, "model"));
+    struct json_object *choices = json_member(reply, "choices");
+    read_usage(reading, json_member(reply, "usage"));
+    reading_name_model(reading, json_member(reply, "model"));
     if (read_error(reading, reply)) {
         return;
     }
@@ -203,7 +203,7 @@ void openai_read_reply(struct model_reading *reading, struct json_object *reply)
         reading_fail(reading, MODEL_BAD_REPLY, 0, "the reply has no choices");
         return;
     }
-    struct json_object *message = dialect_get(dialect_at(choices, 0), "message");
+    struct json_object *message = json_member(dialect_at(choices, 0), "message");
     if (!json_object_is_type(message, json_type_object)) {
         reading_fail(reading, MODEL_BAD_REPLY, 0, "the reply has no message");
         return;
@@ -215,15 +215,15 @@ void openai_read_reply(struct model_reading *reading, struct json_object *reply)
 
 void openai_read_event(struct model_reading *reading, struct json_object *event)
 {
-    struct json_object *choices = dialect_get(event, "choices");
-    read_usage(reading, dialect_get(event, "usage"));
-    reading_name_model(reading, dialect_get(event, "model"));
-    read_usage(reading, dialect_get(dialect_get(event, "x_groq"), "usage"));
+    struct json_object *choices = json_member(event, "choices");
+    read_usage(reading, json_member(event, "usage"));
+    reading_name_model(reading, json_member(event, "model"));
+    read_usage(reading, json_member(json_member(event, "x_groq"), "usage"));
     if (read_error(reading, event) || dialect_count(choices) == 0) {
         return;
     }
     struct json_object *choice = dialect_at(choices, 0);
-    read_message(reading, dialect_get(choice, "delta"), true);
+    read_message(reading, json_member(choice, "delta"), true);
     read_stop(reading, choice);
     /* Not every server says [DONE]. */
     reading->is_complete = reading->is_complete || reading->has_stop;

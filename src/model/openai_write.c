@@ -107,7 +107,7 @@ void openai_write_user(const char *text, struct buf *ret_json)
 /** Google's thought signatures and the like, which belong to one call. */
 static void write_extra(struct json_writer *writer, struct json_object *native, size_t i)
 {
-    struct json_object *extras = dialect_get(native, "extra_content");
+    struct json_object *extras = json_member(native, "extra_content");
     struct json_object *extra = i < dialect_count(extras) ? dialect_at(extras, i) : NULL;
     if (extra != NULL) {
         json_write_raw(writer, "extra_content",
@@ -138,7 +138,7 @@ static void write_call(struct json_writer *writer, const struct model_call *call
 static void write_native_parts(struct json_writer *writer, const struct model_reply *reply,
                                struct json_object *native)
 {
-    struct json_object *details = dialect_get(native, "reasoning_details");
+    struct json_object *details = json_member(native, "reasoning_details");
     if (details != NULL) {
         json_write_raw(writer, "reasoning_details",
                        json_object_to_json_string_ext(details, JSON_C_TO_STRING_PLAIN |

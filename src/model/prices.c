@@ -8,7 +8,8 @@
 #include "base/ascii.h"
 #include "base/error.h"
 #include "base/json/json.h"
-#include "model/dialect.h"
+#include "base/text/plain.h"
+#include "model/model.h"
 #include "model/secret.h"
 #include "os/file_untrusted.h"
 
@@ -137,7 +138,7 @@ struct prices prices_find(const char *provider, const char *name)
 static int read_price(struct json_object *entry, const char *key, int64_t *price,
                       struct rondo_error *err)
 {
-    struct json_object *value = dialect_get(entry, key);
+    struct json_object *value = json_member(entry, key);
     bool is_number =
         json_object_is_type(value, json_type_int) || json_object_is_type(value, json_type_double);
     double dollars = is_number ? json_object_get_double(value) : -1;
@@ -186,7 +187,7 @@ int prices_read(const char *path, const char *text, size_t len, const char *prov
     }
     if (r == 0) {
         buf_printf(&key, "%s:%s", provider, name);
-        struct json_object *entry = dialect_get(root, buf_string(&key));
+        struct json_object *entry = json_member(root, buf_string(&key));
         if (entry != NULL && !json_object_is_type(entry, json_type_object)) {
             r = error_set(err, RONDO_ERR_INVALID, "%s: an object is expected", buf_string(&key));
         } else if (entry != NULL) {
@@ -228,7 +229,7 @@ int64_t prices_cost(const struct prices *prices, const struct model_usage *usage
 static void write_dollars(unsigned thousandths, struct buf *ret_text)
 {
     buf_append_string(ret_text, " ");
-    dialect_write_micro(thousandths * INT64_C(1000), ret_text);
+    text_money(thousandths * INT64_C(1000), ret_text);
     buf_append_string(ret_text, " |");
 }
 

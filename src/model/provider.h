@@ -12,6 +12,11 @@
 
 struct model_ops;
 
+/** The dialects that rows name. */
+extern const struct model_ops openai_ops;
+extern const struct model_ops anthropic_ops;
+extern const struct model_ops scripted_ops;
+
 /** Ways in which a provider differs from the dialect it speaks. */
 enum provider_trait {
     PROVIDER_IS_OPENAI = 1, /**< max_completion_tokens; the rule for reasoning models */

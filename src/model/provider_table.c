@@ -3,7 +3,6 @@
 #include "model/provider.h"
 
 #include "base/text/suggest.h"
-#include "model/dialect.h"
 
 #include <string.h>
 

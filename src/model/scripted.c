@@ -97,10 +97,10 @@ static bool message_says(const struct model_message *message, const char *word)
     if (json_parse(message->bytes, message->len, &value, NULL) < 0) {
         return false;
     }
-    struct json_object *answers = dialect_get(value, "answers");
-    bool is_said = holds(dialect_get(value, "text"), word);
+    struct json_object *answers = json_member(value, "answers");
+    bool is_said = holds(json_member(value, "text"), word);
     for (size_t i = 0; i < dialect_count(answers) && !is_said; i++) {
-        is_said = holds(dialect_get(dialect_at(answers, i), "text"), word);
+        is_said = holds(json_member(dialect_at(answers, i), "text"), word);
     }
     return is_said;
 }
