@@ -18,7 +18,7 @@
 #define KEY_DIGITS 20
 
 /** Time before each attempt, from the second on. */
-static const int64_t delays_ns[MONITOR_ATTEMPTS] = {
+static const int64_t delays_ns[DELIVERY_ATTEMPTS] = {
     0,
     5 * NS_PER_S,
     30 * NS_PER_S,
@@ -31,7 +31,7 @@ static const int64_t delays_ns[MONITOR_ATTEMPTS] = {
 
 int64_t delivery_delay_ns(int64_t attempts, struct random *random)
 {
-    int64_t delay = delays_ns[attempts < MONITOR_ATTEMPTS ? attempts : MONITOR_ATTEMPTS - 1];
+    int64_t delay = delays_ns[attempts < DELIVERY_ATTEMPTS ? attempts : DELIVERY_ATTEMPTS - 1];
     /* 90 to 110 per cent: deliveries that failed together do not come back together. */
     return delay / 10 * 9 + (int64_t)random_below(random, (uint64_t)delay / 5 + 1);
 }
@@ -290,7 +290,7 @@ int delivery_settle(struct store *store, struct delivery *delivery, enum deliver
 {
     struct delivery next = *delivery;
     bool is_applied = false;
-    bool is_last = outcome == DELIVERY_FAILED && delivery->attempts >= MONITOR_ATTEMPTS;
+    bool is_last = outcome == DELIVERY_FAILED && delivery->attempts >= DELIVERY_ATTEMPTS;
     bool is_dead = outcome == DELIVERY_DEAD || is_last;
     int r;
     if (is_dead) {

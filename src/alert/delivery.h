@@ -19,6 +19,8 @@
 #define DELIVERY_ID_SIZE (WARNING_ID_SIZE + SINK_MARK_SIZE)
 /** Bytes of a key: 20 digits, a dash, the id. */
 #define DELIVERY_KEY_SIZE (DELIVERY_ID_SIZE + 21)
+/** Attempts of one delivery; then it is a dead letter. */
+#define DELIVERY_ATTEMPTS 8
 /** How long an attempt may take, its record included, before others may make it. */
 #define DELIVERY_CLAIM_NS INT64_C(120000000000)
 /** Longest Retry-After of a receiver that is heeded. */

@@ -16,36 +16,18 @@
  */
 #pragma once
 
+#include "alert/warning.h"
 #include "store/writer.h"
 
 struct http_client;
 struct json_object;
 struct monitor;
 
-enum warning_kind {
-    WARNING_LIMIT = 0,      /**< limit.warning */
-    WARNING_POLICY,         /**< gate.denied: the run ended by policies or limits; step.denied */
-    WARNING_ENDED_BADLY,    /**< run.finished with blocked, failed, timeout, error, ... */
-    WARNING_STALLED,        /**< a run that executes had no event for stall_ns */
-    WARNING_STORAGE,        /**< storage.degraded, checkpoint.corrupt */
-    WARNING_POLICY_REFUSED, /**< a changed policy file is wrong */
-    WARNING_TEST,           /**< somebody tries a sink */
-    WARNING_KIND_COUNT
-};
-
-/** "limit", "policy", "ended", "stalled", "storage", "policy_refused", "test". Static. */
-const char *warning_kind_name(enum warning_kind kind);
-
 #define MONITOR_DEFAULT_STALL_NS INT64_C(600000000000)
 /** Warnings of older events are not made when the first monitor of a store begins. */
 #define MONITOR_HISTORY_NS INT64_C(3600000000000)
 /** Deliveries that are attempted at the same time, never two to one sink. */
 #define MONITOR_DELIVERIES 4
-/** Attempts of one delivery; then it is a dead letter. */
-#define MONITOR_ATTEMPTS 8
-/** Warnings that are kept; older ones are forgotten. */
-#define LIMIT_WARNINGS_KEPT 10000
-#define LIMIT_SINKS         64
 
 struct monitor_options {
     struct writer *writer;     /**< borrowed, as the next ones */
@@ -90,16 +72,3 @@ struct monitor_state {
     uint64_t dead;
 };
 struct monitor_state monitor_state(struct monitor *monitor);
-
-/** Which warnings to read, newest first. */
-struct warning_query {
-    const char *run_id;   /**< or NULL */
-    const char *agent_id; /**< or NULL */
-    int kind;             /**< -1 = all */
-    const char *before;   /**< id of a warning: only older ones; or NULL */
-    uint32_t limit;
-};
-/** Called with each warning as a JSON object (docs/api.md, Warning). */
-typedef bool warning_fn(const char *id, const char *json, void *context);
-int warnings_read(struct store *store, const struct warning_query *query, warning_fn *fn,
-                  void *context, struct rondo_error *err);

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "alert/delivery.h"
+#include "alert/monitor.h"
 #include "alert/warning.h"
 #include "alert/warning_follow.h"
 #include "base/cancel.h"

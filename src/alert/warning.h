@@ -2,15 +2,15 @@
 /*
  * A warning: what people should know of a run. From events of the journal to the JSON object that
  * the store keeps, that lists show and that sinks get (docs/warnings.md). Pure functions but for
- * warnings_read (monitor.h), which reads the store; any thread.
+ * warnings_read, which reads the store; any thread.
  */
 #pragma once
 
-#include "alert/monitor.h"
 #include "base/buf.h"
 #include "base/id.h"
 #include "base/limits.h"
 #include "journal/event.h"
+#include "store/store.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -21,6 +21,20 @@
 #define WARNING_ID_SIZE 80
 /** Bytes of its message, the NUL included; longer ones are cut. */
 #define WARNING_MESSAGE_SIZE 600
+
+enum warning_kind {
+    WARNING_LIMIT = 0,      /**< limit.warning */
+    WARNING_POLICY,         /**< gate.denied: the run ended by policies or limits; step.denied */
+    WARNING_ENDED_BADLY,    /**< run.finished with blocked, failed, timeout, error, ... */
+    WARNING_STALLED,        /**< a run that executes had no event for stall_ns */
+    WARNING_STORAGE,        /**< storage.degraded, checkpoint.corrupt */
+    WARNING_POLICY_REFUSED, /**< a changed policy file is wrong */
+    WARNING_TEST,           /**< somebody tries a sink */
+    WARNING_KIND_COUNT
+};
+
+/** "limit", "policy", "ended", "stalled", "storage", "policy_refused", "test". Static. */
+const char *warning_kind_name(enum warning_kind kind);
 
 struct warning {
     enum warning_kind kind;
@@ -65,3 +79,16 @@ void warning_write(const struct warning *warning, struct buf *ret_json);
  * Written for Slack: &, < and > are escaped as it requires.
  */
 void warning_tell(const char *json, size_t len, const char *run_url, struct buf *ret_text);
+
+/** Which warnings to read, newest first. */
+struct warning_query {
+    const char *run_id;   /**< or NULL */
+    const char *agent_id; /**< or NULL */
+    int kind;             /**< -1 = all */
+    const char *before;   /**< id of a warning: only older ones; or NULL */
+    uint32_t limit;
+};
+/** Called with each warning as a JSON object (docs/api.md, Warning). */
+typedef bool warning_fn(const char *id, const char *json, void *context);
+int warnings_read(struct store *store, const struct warning_query *query, warning_fn *fn,
+                  void *context, struct rondo_error *err);

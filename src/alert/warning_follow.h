@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "alert/monitor.h"
+#include "alert/warning.h"
 
 struct warning_follow;
 

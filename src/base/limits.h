@@ -181,6 +181,10 @@
 #define LIMIT_SANDBOX_GIT_CONFIG_BYTES (16 * LIMIT_KIB)
 /** Of a configuration or hook that was there before a command, compared byte by byte after it. */
 #define LIMIT_SANDBOX_GIT_SUM_BYTES (16 * LIMIT_MIB)
+/** Warnings that a store keeps; older ones are forgotten. */
+#define LIMIT_WARNINGS_KEPT 10000
+/** Sinks of a store. */
+#define LIMIT_SINKS 64
 /** The secret of a webhook, bytes. */
 #define LIMIT_HOOK_SECRET_BYTES (1 * LIMIT_KIB)
 /** Signatures in one request that are looked at; any beyond are ignored. */

@@ -192,7 +192,7 @@ MAIL_TEST(a_delivery_is_tried_again_by_schedule_and_then_given_up)
         mail->world->now_ns += delays_s[i] * NS_PER_S * 22 / 100;
         world_tick(mail->world);
     }
-    assert_int_equal(http_peer_request_count(mail->peer), MONITOR_ATTEMPTS);
+    assert_int_equal(http_peer_request_count(mail->peer), DELIVERY_ATTEMPTS);
     count(mail, 0, 1);
     const char *first =
         http_peer_header(mail->peer, http_peer_request(mail->peer, 0), "webhook-id");
@@ -202,7 +202,7 @@ MAIL_TEST(a_delivery_is_tried_again_by_schedule_and_then_given_up)
     assert_int_equal(sink_deliveries(mail->world->memory, true, 10, &text, NULL), 0);
     assert_non_null(strstr(text.data, "it answered with status 500"));
     assert_null(strstr(text.data, "t0ken"));
-    assert_int_equal(monitor_state(mail->world->monitor).deliveries_failed, MONITOR_ATTEMPTS);
+    assert_int_equal(monitor_state(mail->world->monitor).deliveries_failed, DELIVERY_ATTEMPTS);
 }
 
 MAIL_TEST(a_dead_letter_can_be_tried_again)
@@ -211,7 +211,7 @@ MAIL_TEST(a_dead_letter_can_be_tried_again)
     http_peer_always(mail->peer, 500, NULL, "");
     add_sink(mail, "ops", "webhook", "/hook");
     warn(mail);
-    for (int i = 0; i < MONITOR_ATTEMPTS; i++) {
+    for (int i = 0; i < DELIVERY_ATTEMPTS; i++) {
         mail->world->now_ns += 10 * HOUR_NS;
         world_tick(mail->world);
     }
@@ -223,7 +223,7 @@ MAIL_TEST(a_dead_letter_can_be_tried_again)
     mail->world->now_ns += 100000 * HOUR_NS;
     world_tick(mail->world);
     count(mail, 0, 0);
-    const struct peer_request *request = http_peer_request(mail->peer, MONITOR_ATTEMPTS);
+    const struct peer_request *request = http_peer_request(mail->peer, DELIVERY_ATTEMPTS);
     assert_string_equal(http_peer_header(mail->peer, request, "webhook-id"), id);
 }
 
