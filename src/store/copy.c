@@ -13,8 +13,9 @@
 #include "base/limits.h"
 #include "base/memory.h"
 #include "os/file.h"
+#include "os/file_folder.h"
 #include "os/state_folder.h"
-#include "store/locate.h"
+#include "store/place.h"
 
 #include <dirent.h>
 #include <errno.h>

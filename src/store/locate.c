@@ -202,38 +202,6 @@ int store_locate(const char *given, bool may_create, char **ret_path, struct ron
                     : locate_default(may_create, ret_path, err);
 }
 
-char *store_work_folder(const char *store_path)
-{
-    struct buf path = {0};
-    if (store_is_in_state(store_path) || store_is_in_old_folder(store_path)) {
-        buf_append(&path, store_path, (size_t)(strrchr(store_path, '/') - store_path));
-        buf_append_string(&path, "/work");
-    } else {
-        buf_printf(&path, "%s.work", store_path);
-    }
-    return buf_steal(&path);
-}
-
-bool store_is_in_state(const char *store_path)
-{
-    auto_free char *state = NULL;
-    if (state_folder_path(&state, NULL) < 0) {
-        return false;
-    }
-    auto_free char *real = realpath(state, NULL);
-    auto_free char *projects = join(real == NULL ? state : real, STATE_PROJECTS);
-    size_t len = strlen(projects);
-    return strncmp(store_path, projects, len) == 0 && store_path[len] == '/';
-}
-
-bool store_is_in_old_folder(const char *store_path)
-{
-    static const char folder[] = "/" STORE_OLD_FOLDER_NAME;
-    size_t len = sizeof(folder) - 1;
-    size_t end = (size_t)(strrchr(store_path, '/') - store_path);
-    return end >= len && strncmp(store_path + end - len, folder, len) == 0;
-}
-
 /** Whether there is nothing yet that could decide anything. */
 static bool is_new(const char *path)
 {

@@ -4,15 +4,11 @@
 #pragma once
 
 #include "rondo/error.h"
+#include "store/place.h"
 
 #include <stdbool.h>
 
 struct store;
-
-/** Name of the store's file in a project's folder. */
-#define STORE_FILE_NAME "rondo.db"
-/** Folder in a project that Rondo 0.1 kept the store in. */
-#define STORE_OLD_FOLDER_NAME ".rondo"
 
 /**
  * Find the store's file: `given`, else $RONDO_STORE, else that of the project: from the working
@@ -28,15 +24,6 @@ struct store;
  *         file system
  */
 int store_locate(const char *given, bool may_create, char **ret_path, struct rondo_error *err);
-
-/** Folder of the hand-over files of a store's workers, beside it. Owned. */
-char *store_work_folder(const char *store_path);
-
-/** Whether a store is that of a project in the user's state folder. @param store_path canonical */
-bool store_is_in_state(const char *store_path);
-
-/** Whether a store is in a folder `.rondo`, as those of Rondo 0.1 are. */
-bool store_is_in_old_folder(const char *store_path);
 
 /** What a store is opened for. */
 enum store_access {

@@ -15,8 +15,8 @@
 #include "os/state_folder.h"
 #include "os/trust.h"
 #include "store/copy.h"
-#include "store/locate.h"
 #include "store/log_files.h"
+#include "store/place.h"
 #include "store/sqlite/sqlite.h"
 #include "store/store.h"
 
