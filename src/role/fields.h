@@ -4,9 +4,9 @@
  * is when it is not given, since which version of InitRunner it exists, and what it means. Parsing,
  * checks, the normal form, warnings and the reference page all come from these rows.
  *
- * Files: fields.c (envelope, model, guardrails, autonomy), fields_spec.c (output, memory, ingest,
- * observability, execution), fields_security.c, tools.def (and fields_tools.c), fields_triggers.c
- * (and sinks).
+ * Files: fields_file.c (envelope, model, guardrails, autonomy), fields_spec.c (output, memory,
+ * ingest, observability, execution), fields_security.c, tools.def (and fields_tools.c),
+ * fields_triggers.c (and sinks).
  */
 #pragma once
 
@@ -62,6 +62,12 @@ typedef void role_check_fn(struct role_reader *reader, const struct yaml_node *n
                            const char *text);
 
 struct role_shape;
+
+/** Versions of InitRunner's schema whose defaults the normal form fills in. */
+enum role_schema {
+    ROLE_SCHEMA_1_0,  /**< v1.0.0: what came later appears only where it is given */
+    ROLE_SCHEMA_1_13, /**< v1.13: all of it */
+};
 
 struct role_field {
     const char *name; /**< NULL ends a table */

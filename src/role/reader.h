@@ -7,8 +7,11 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "role/fields.h"
-#include "role/role.h"
+#include "role/findings.h"
 #include "role/yaml.h"
+
+struct role;
+struct rondo_error;
 
 struct role_reader {
     struct role_findings *findings;
@@ -40,10 +43,6 @@ void reader_unprotected(struct role_reader *reader, const struct yaml_node *node
 
 /** Errors so far. */
 size_t reader_errors(const struct role_reader *reader);
-
-/** Add a finding; texts are copied. No more than LIMIT_ROLE_FINDINGS are kept. */
-void findings_add(struct role_findings *findings, enum role_severity severity, size_t line,
-                  size_t column, const char *path, const char *message, const char *hint);
 
 /*
  * Coercions, as pydantic does them without `strict`. Each gives NULL when the value does not fit;

@@ -9,6 +9,8 @@
 #pragma once
 
 #include "base/buf.h"
+#include "role/fields.h"
+#include "role/findings.h"
 #include "rondo/error.h"
 
 #include <stdbool.h>
@@ -16,43 +18,6 @@
 #include <stdint.h>
 
 struct json_object;
-
-enum role_severity {
-    ROLE_ERROR,
-    ROLE_UNPROTECTED, /**< a protection that is not given: the role is not run without consent */
-    ROLE_WARNING, /**< unknown key, setting without effect, setting that `run` does not support */
-};
-
-/** Something to say about a file. Owned texts. */
-struct role_finding {
-    enum role_severity severity;
-    size_t line; /**< from 1; 0 = none */
-    size_t column;
-    char *path;    /**< "spec.guardrails.max_iterations", "spec.tools[2].endpoints[0].name" */
-    char *message; /**< what is wrong */
-    char *hint;    /**< what would be right; may be NULL */
-};
-
-struct role_findings {
-    struct role_finding *items;
-    size_t count;
-    size_t room;
-};
-
-void role_findings_fini(struct role_findings *findings);
-/** Number of errors among them. */
-size_t role_findings_errors(const struct role_findings *findings);
-/** Number of protections that are not given. */
-size_t role_findings_unprotected(const struct role_findings *findings);
-/** "error", "unprotected", "warning". Static. */
-const char *role_severity_name(enum role_severity severity);
-/**
- * Append them as text, one a line: "FILE:LINE:COLUMN: error: PATH: MESSAGE (HINT)".
- * @param file  as people know it
- * @param least those of this severity and graver ones
- */
-void role_findings_write(const struct role_findings *findings, const char *file,
-                         enum role_severity least, struct buf *ret_text);
 
 struct role_model {
     char *provider; /**< "" = the role names no model */
@@ -125,12 +90,6 @@ struct role {
                           */
     char *sandbox;       /**< Rondo's own: spec.execution.sandbox: namespace, landlock, none; or
                               NULL = default */
-};
-
-/** Versions of InitRunner's schema whose defaults the normal form fills in. */
-enum role_schema {
-    ROLE_SCHEMA_1_0,  /**< v1.0.0: what came later appears only where it is given */
-    ROLE_SCHEMA_1_13, /**< v1.13: all of it */
 };
 
 /**

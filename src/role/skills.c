@@ -6,6 +6,8 @@
  */
 #include "role/reader.h"
 
+#include "role/role.h"
+
 #include "base/auto.h"
 #include "base/error.h"
 #include "base/json/json.h"

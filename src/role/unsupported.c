@@ -2,6 +2,8 @@
 /* What `run` does not do yet, found in the normal form and said by name. */
 #include "role/reader.h"
 
+#include "role/role.h"
+
 #include "base/auto.h"
 #include "base/json/json.h"
 #include "role/fields.h"
