@@ -4,11 +4,10 @@
 
     tools/check-layers.py [--stamp FILE] [ROOT]
 
-The order of the layers is the architecture; it stands here once. A file of src/<layer>/ may include
+The order of the layers is the architecture; it is only here. A file of src/<layer>/ may include
 "<layer>/..." of its own layer and of those before it in the list, and the public types. Includes in
 quotes always carry the layer, so "buf.h" alone is an error too. Exit code 1 and one line for each
-violation, else 0. Within a layer no modules may include one another in a circle, but for those of
-MUTUAL.
+violation, else 0. Within a layer no modules may include one another in a circle.
 """
 
 import argparse
@@ -32,22 +31,6 @@ CEDAR = "policy/cedar"
 CEDAR_MAY_USE = ("base/", CEDAR + "/", PUBLIC_CEDAR, "rondo/error.h")
 # The engine runs any body: it knows no model, tool or role, though these are lower layers.
 UNKNOWN_TO = {"loop": {"role", "model", "tool", "mcp", "memory"}}
-# Modules of a layer that still include one another in a circle. The list must only become shorter.
-MUTUAL = [
-    "alert: delivery monitor sink sink_program sink_read sink_sign warning warning_follow",
-    "base: cancel clock",
-    "journal: describe event reader state",
-    "model: dialect model prices provider record stop",
-    "os: file file_folder file_untrusted",
-    "policy: cedar/entities cedar/entities_load",
-    "policy: cedar/index cedar/policies",
-    "policy: explain/explain explain/parts",
-    "policy: lint/check lint/lint",
-    "policy: subject subject_entities",
-    "policy: watch watch_files",
-    "role: fields reader role",
-    "store: copy locate origin sqlite/sqlite",
-]
 # The public API proper: its implementation and the command line may use it.
 PUBLIC_API_FROM = LAYERS.index("api")
 
@@ -110,14 +93,9 @@ def check_sources(root):
 
 
 def check_cycles(root):
-    known = []
-    for row in MUTUAL:
-        layer, names = row.split(": ")
-        known.append({f"{layer}/{name}" for name in names.split()})
     return [
         f"src/{cycle[0]}: includes one another in a circle: {' '.join(cycle)}"
         for cycle in include_cycles(read_sources(root), module, same_layer)
-        if not any(known_cycle.issuperset(cycle) for known_cycle in known)
     ]
 
 
