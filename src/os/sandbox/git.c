@@ -54,6 +54,7 @@ struct git_list {
 
 struct git_watch {
     const struct path_list *paths;
+    size_t max_folders;
     struct git_list before;
     struct path_list restored; /* what `paths` points to in a restored one */
 };
@@ -198,6 +199,7 @@ static uint64_t sum_of_part(int folder, enum git_part part)
 
 struct git_search {
     const struct path_list *paths;
+    size_t max_folders;
     struct git_list list;
     struct pending pending;
     size_t folders;
@@ -339,11 +341,11 @@ static bool list_root(struct git_search *listing, size_t root, char ret_reason[2
 {
     pending_add(&listing->pending, memory_dup_string(""));
     while (listing->pending.count > 0) {
-        if (++listing->folders > LIMIT_SANDBOX_GIT_FOLDERS) {
+        if (++listing->folders > listing->max_folders) {
             snprintf(ret_reason, 256,
-                     "%.120s has more than %d folders, too many to look for git folders in them; "
+                     "%.120s has more than %zu folders, too many to look for git folders in them; "
                      "choose a smaller workspace",
-                     listing->paths->roots.items[root].path, LIMIT_SANDBOX_GIT_FOLDERS);
+                     listing->paths->roots.items[root].path, listing->max_folders);
             return false;
         }
         auto_free char *path = listing->pending.paths[--listing->pending.count];
@@ -359,10 +361,12 @@ static int compare_folders(const void *left, const void *right)
 }
 
 /** @return whether all folders were looked at; those found are in `*ret_list` in any case */
-static bool list_all(const struct path_list *paths, bool takes_sums, struct git_list *ret_list,
+static bool list_all(const struct git_watch *watch, bool takes_sums, struct git_list *ret_list,
                      char ret_reason[256])
 {
-    struct git_search listing = {.paths = paths, .takes_sums = takes_sums};
+    const struct path_list *paths = watch->paths;
+    struct git_search listing = {
+        .paths = paths, .max_folders = watch->max_folders, .takes_sums = takes_sums};
     bool is_complete = true;
     for (size_t i = 0; is_complete && i < paths->roots.count; i++) {
         is_complete = is_below_other_root(&paths->roots, i) || list_root(&listing, i, ret_reason);
@@ -484,12 +488,13 @@ static void examine(const struct git_watch *watch, const struct git_folder *now,
 
 /* --- public --- */
 
-bool git_watch_begin(const struct path_list *paths, struct git_watch **ret_watch,
-                     char ret_reason[256])
+bool git_watch_begin(const struct path_list *paths, size_t max_folders,
+                     struct git_watch **ret_watch, char ret_reason[256])
 {
     struct git_watch *watch = memory_new_zero(1, sizeof(*watch));
     watch->paths = paths;
-    if (!list_all(paths, true, &watch->before, ret_reason)) {
+    watch->max_folders = max_folders;
+    if (!list_all(watch, true, &watch->before, ret_reason)) {
         git_watch_free(watch);
         return false;
     }
@@ -500,7 +505,7 @@ bool git_watch_begin(const struct path_list *paths, struct git_watch **ret_watch
 bool git_watch_end(struct git_watch *watch, struct buf *ret_notes, char ret_reason[256])
 {
     struct git_list after;
-    bool is_complete = list_all(watch->paths, false, &after, ret_reason);
+    bool is_complete = list_all(watch, false, &after, ret_reason);
     for (size_t i = 0; i < after.count; i++) {
         examine(watch, &after.items[i], ret_notes);
     }
@@ -598,6 +603,7 @@ struct git_watch *git_watch_restore(const struct buf *bytes)
     }
     struct git_watch *watch = memory_new_zero(1, sizeof(*watch));
     watch->paths = &watch->restored;
+    watch->max_folders = LIMIT_SANDBOX_GIT_FOLDERS;
     for (const char *at = bytes->data; *at != RECORD_END;) {
         const char *path = at + 1;
         if (*at == RECORD_ROOT) {

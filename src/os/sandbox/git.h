@@ -14,12 +14,13 @@ struct git_watch;
 
 /**
  * List the git folders below all writable folders.
- * @param paths     borrowed for the life of the watch
- * @param ret_watch owned; git_watch_free()
+ * @param paths       borrowed for the life of the watch
+ * @param max_folders more are refused; LIMIT_SANDBOX_GIT_FOLDERS but in tests
+ * @param ret_watch   owned; git_watch_free()
  * @return whether all were listed; else why not is in `ret_reason`
  */
-bool git_watch_begin(const struct path_list *paths, struct git_watch **ret_watch,
-                     char ret_reason[256]);
+bool git_watch_begin(const struct path_list *paths, size_t max_folders,
+                     struct git_watch **ret_watch, char ret_reason[256]);
 
 /**
  * List them again and disarm what is new or changed. Nothing of the command may live any more.

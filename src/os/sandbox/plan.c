@@ -8,6 +8,7 @@
 
 #include "base/auto.h"
 #include "base/error.h"
+#include "base/limits.h"
 #include "base/memory.h"
 #include "os/file.h"
 #include "os/file_folder.h"
@@ -79,7 +80,7 @@ bool sandbox_plan_carry_bytes(struct sandbox_plan *plan, const char *name, const
 
 bool sandbox_plan_watch_git(struct sandbox_plan *plan, char ret_reason[256])
 {
-    if (!git_watch_begin(&plan->paths, &plan->git, ret_reason)) {
+    if (!git_watch_begin(&plan->paths, LIMIT_SANDBOX_GIT_FOLDERS, &plan->git, ret_reason)) {
         return false;
     }
     auto_buf struct buf bytes = {0};
