@@ -196,18 +196,18 @@ static const char *value_of(const struct dotenv *dotenv, const char *name)
 static size_t expand_one(const struct dotenv *dotenv, const char *text, struct buf *ret_value)
 {
     size_t name_len = text[0] == '{' ? strcspn(text + 1, ":}") : 0;
-    const char *behind = text + 1 + name_len;
+    const char *after = text + 1 + name_len;
     const char *otherwise = "";
     size_t otherwise_len = 0;
-    if (text[0] != '{' || *behind == '\0' || (*behind == ':' && behind[1] != '-')) {
+    if (text[0] != '{' || *after == '\0' || (*after == ':' && after[1] != '-')) {
         return 0;
     }
-    if (*behind == ':') {
-        otherwise = behind + 2;
+    if (*after == ':') {
+        otherwise = after + 2;
         otherwise_len = strcspn(otherwise, "}");
-        behind = otherwise + otherwise_len;
+        after = otherwise + otherwise_len;
     }
-    if (*behind != '}') {
+    if (*after != '}') {
         return 0;
     }
     char *name = memory_dup_bytes(text + 1, name_len);
@@ -218,7 +218,7 @@ static size_t expand_one(const struct dotenv *dotenv, const char *text, struct b
     } else {
         buf_append(ret_value, otherwise, otherwise_len);
     }
-    return (size_t)(behind + 1 - text);
+    return (size_t)(after + 1 - text);
 }
 
 static char *interpolate(const struct dotenv *dotenv, const char *text)

@@ -86,12 +86,12 @@ int tools_words_after(const struct invocation *invocation)
     return -1;
 }
 
-char **tools_split_command(int behind, int *argc, char **argv)
+char **tools_split_command(int after, int *argc, char **argv)
 {
-    if (behind < 0) {
+    if (after < 0) {
         return NULL;
     }
-    *argc -= behind;
+    *argc -= after;
     return argv + *argc;
 }
 

@@ -77,10 +77,10 @@ static int make_call(const struct toolbox *toolbox, const struct call_values *va
     return code;
 }
 
-static int call(const struct invocation *invocation, const struct call_values *values, int behind,
+static int call(const struct invocation *invocation, const struct call_values *values, int after,
                 int argc, char **argv)
 {
-    char **words = tools_split_command(behind, &argc, argv);
+    char **words = tools_split_command(after, &argc, argv);
     int r = tools_check_values(invocation->command, &values->tools, words);
     if (r != 0) {
         return r;
@@ -103,10 +103,10 @@ int cmd_tools_call(const struct invocation *invocation)
 {
     struct call_values values = {0};
     struct option_set set = {.rows = tools_call_options, .values = &values};
-    int behind = tools_words_after(invocation);
+    int after = tools_words_after(invocation);
     struct parsed parsed = command_parse(invocation, &set, 1, WORDS_MAX);
     int code = parsed.is_over ? parsed.exit_code
-                              : call(invocation, &values, behind, parsed.argc, parsed.argv);
+                              : call(invocation, &values, after, parsed.argc, parsed.argv);
     option_set_fini(&set);
     return code;
 }

@@ -87,9 +87,9 @@ static void print(const struct toolbox *toolbox, const struct tools_list_values 
 }
 
 static int list(const struct invocation *invocation, const struct tools_list_values *values,
-                int behind, int argc, char **argv)
+                int after, int argc, char **argv)
 {
-    char **words = tools_split_command(behind, &argc, argv);
+    char **words = tools_split_command(after, &argc, argv);
     int r = tools_check_values(invocation->command, &values->tools, words);
     if (r != 0) {
         return r;
@@ -111,10 +111,10 @@ int cmd_tools_list(const struct invocation *invocation)
 {
     struct tools_list_values values = {0};
     struct option_set set = {.rows = tools_list_options, .values = &values};
-    int behind = tools_words_after(invocation);
+    int after = tools_words_after(invocation);
     struct parsed parsed = command_parse(invocation, &set, 0, WORDS_MAX);
     int code = parsed.is_over ? parsed.exit_code
-                              : list(invocation, &values, behind, parsed.argc, parsed.argv);
+                              : list(invocation, &values, after, parsed.argc, parsed.argv);
     option_set_fini(&set);
     return code;
 }

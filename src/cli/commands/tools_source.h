@@ -68,7 +68,7 @@ int tools_words_after(const struct invocation *invocation);
  * @param argc   in and out: words of `argv`
  * @return the words after, NULL-terminated; NULL when there is no `--`
  */
-char **tools_split_command(int behind, int *argc, char **argv);
+char **tools_split_command(int after, int *argc, char **argv);
 
 /** Refuse two ways at once. @return 0, or EXIT_USAGE after a message */
 int tools_check_values(const struct command *command, const struct tools_values *values,

@@ -133,7 +133,7 @@ void text_time(int64_t time_ns, struct buf *ret_buf)
 }
 
 /** Append "3 min" between two words; "now" when it is less than a second. */
-static void add_span(int64_t ns, const char *before, const char *behind, struct buf *ret_buf)
+static void add_span(int64_t ns, const char *before, const char *after, struct buf *ret_buf)
 {
     static const struct {
         int64_t seconds;
@@ -143,7 +143,7 @@ static void add_span(int64_t ns, const char *before, const char *behind, struct 
     for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
         if (seconds >= units[i].seconds) {
             buf_printf(ret_buf, "%s%" PRId64 " %s%s", before, seconds / units[i].seconds,
-                       units[i].unit, behind);
+                       units[i].unit, after);
             return;
         }
     }

@@ -180,10 +180,10 @@ static void print_added(const struct add_values *values, const char *name, const
         name, name);
 }
 
-static int add(const struct invocation *invocation, const struct add_values *values, int behind,
+static int add(const struct invocation *invocation, const struct add_values *values, int after,
                int argc, char **argv)
 {
-    char **words = tools_split_command(behind, &argc, argv);
+    char **words = tools_split_command(after, &argc, argv);
     int exit_code = check(invocation, values, argc, words);
     if (exit_code != 0) {
         return exit_code;
@@ -210,10 +210,10 @@ int cmd_sinks_add(const struct invocation *invocation)
 {
     struct add_values values = {0};
     struct option_set set = {.rows = sinks_add_options, .values = &values};
-    int behind = tools_words_after(invocation);
+    int after = tools_words_after(invocation);
     struct parsed parsed = command_parse(invocation, &set, 1, WORDS_MAX);
     int exit_code = parsed.is_over ? parsed.exit_code
-                                   : add(invocation, &values, behind, parsed.argc, parsed.argv);
+                                   : add(invocation, &values, after, parsed.argc, parsed.argv);
     option_set_fini(&set);
     return exit_code;
 }
