@@ -11,7 +11,7 @@
 #include "base/auto.h"
 #include "base/memory.h"
 #include "os/process/program.h"
-#include "tool/builtin/shell_words.h"
+#include "tool/shell_words.h"
 
 #include <limits.h>
 #include <stdlib.h>

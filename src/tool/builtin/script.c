@@ -12,7 +12,7 @@
 #include "base/json/json.h"
 #include "base/memory.h"
 #include "tool/builtin/shell_run.h"
-#include "tool/builtin/shell_words.h"
+#include "tool/shell_words.h"
 
 #include <json-c/json.h>
 #include <stdlib.h>

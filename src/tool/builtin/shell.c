@@ -11,8 +11,8 @@
 #include "base/json/json.h"
 #include "base/memory.h"
 #include "tool/builtin/shell_run.h"
-#include "tool/builtin/shell_words.h"
 #include "tool/canonical.h"
+#include "tool/shell_words.h"
 
 #include <json-c/json.h>
 #include <stdlib.h>
@@ -45,8 +45,8 @@ static bool is_blocked(const struct shell *shell, const char *name)
 static bool is_fork_bomb(const char *command)
 {
     for (const char *at = strstr(command, ":()"); at != NULL; at = strstr(at + 1, ":()")) {
-        const char *behind = at + 3;
-        if (behind[strspn(behind, " \t\r\n")] == '{') {
+        const char *after = at + 3;
+        if (after[strspn(after, " \t\r\n")] == '{') {
             return true;
         }
     }

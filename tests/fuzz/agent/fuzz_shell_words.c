@@ -4,7 +4,7 @@
 #include "../fuzz.h"
 
 #include "base/buf.h"
-#include "tool/builtin/shell_words.h"
+#include "tool/shell_words.h"
 
 #include <string.h>
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Words of command lines: the answers are those of Python's shlex.split. */
-#include "tool/builtin/shell_words.h"
+#include "tool/shell_words.h"
 
-#include "../tool_world.h"
+#include "tool_world.h"
 
 struct words_sample {
     const char *line;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Words of command lines. */
-#include "tool/builtin/shell_words.h"
+#include "tool/shell_words.h"
 
 #include "base/buf.h"
 #include "base/memory.h"
