@@ -9,7 +9,7 @@
 #include "measure.h"
 #include "policy/cedar/entities.h"
 #include "policy/cedar/value/value_json.h"
-#include "policy/vocabulary.h"
+#include "policy/vocabulary/vocabulary.h"
 
 #include <stdlib.h>
 #include <string.h>

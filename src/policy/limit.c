@@ -8,7 +8,7 @@
 #include "policy/cedar/function.h"
 #include "policy/cedar/index.h"
 #include "policy/cedar/policies.h"
-#include "policy/vocabulary.h"
+#include "policy/vocabulary/vocabulary.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -7,7 +7,7 @@
 #pragma once
 
 #include "journal/state.h"
-#include "policy/vocabulary.h"
+#include "policy/vocabulary/vocabulary.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -12,7 +12,7 @@
 #include "policy/limit.h"
 #include "policy/links.h"
 #include "policy/lint/lint_internal.h"
-#include "policy/vocabulary.h"
+#include "policy/vocabulary/vocabulary.h"
 
 #include <assert.h>
 #include <stdatomic.h>

@@ -11,7 +11,7 @@
 #include "base/digest.h"
 #include "policy/limit.h"
 #include "policy/ruleset.h"
-#include "policy/vocabulary.h"
+#include "policy/vocabulary/vocabulary.h"
 #include "rondo/types.h"
 
 enum verdict_outcome {

@@ -7,7 +7,7 @@
 #include "journal/describe.h"
 #include "loop/detect.h"
 #include "model/model.h"
-#include "policy/vocabulary.h"
+#include "policy/vocabulary/vocabulary.h"
 #include "role/role.h"
 #include "server/api/openapi.h"
 #include "telemetry/metrics.h"

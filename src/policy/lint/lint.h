@@ -7,7 +7,7 @@
  */
 #pragma once
 
-#include "policy/vocabulary.h"
+#include "policy/vocabulary/vocabulary.h"
 #include "rondo/cedar.h"
 
 /** Findings handed out by one call; errors beyond them are only counted. */

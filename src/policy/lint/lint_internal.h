@@ -12,7 +12,7 @@
 
 #include "policy/cedar/ast.h"
 #include "policy/lint/lint.h"
-#include "policy/vocabulary_table.h"
+#include "policy/vocabulary/vocabulary_table.h"
 
 struct buf;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/buf.h"
-#include "policy/vocabulary_table.h"
+#include "policy/vocabulary/vocabulary_table.h"
 #include "support/test.h"
 
 #include <stdio.h>

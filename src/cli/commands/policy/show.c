@@ -11,7 +11,7 @@
 #include "cli/framework/common_options.h"
 #include "cli/framework/exit_codes.h"
 #include "cli/framework/report.h"
-#include "policy/vocabulary.h"
+#include "policy/vocabulary/vocabulary.h"
 
 #include <stdint.h>
 #include <stdio.h>

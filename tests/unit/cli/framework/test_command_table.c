@@ -6,7 +6,7 @@
 #include "cli/framework/exit_codes.h"
 #include "cli/framework/manual.h"
 #include "cli/terminal/text.h"
-#include "policy/vocabulary.h"
+#include "policy/vocabulary/vocabulary.h"
 #include "rondo/error.h"
 #include "support/test.h"
 

@@ -4,7 +4,7 @@
  * does the context that the runtime builds; a word that is not in a row does not exist. Never holds
  * state; any thread.
  */
-#include "policy/vocabulary_table.h"
+#include "policy/vocabulary/vocabulary_table.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
 /* The rows of the vocabulary, for what reads all of them: the lint and the writers. */
 #pragma once
 
-#include "policy/vocabulary.h"
+#include "policy/vocabulary/vocabulary.h"
 
 /** What has attributes. Those from OWNER_AGENT on are entity types. */
 enum vocabulary_owner {

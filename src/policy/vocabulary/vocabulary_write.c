@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The vocabulary as texts: Cedar's schema, the reference in Markdown, the entities of actions. */
 #include "base/buf.h"
-#include "policy/vocabulary_table.h"
+#include "policy/vocabulary/vocabulary_table.h"
 
 #include <string.h>
 
