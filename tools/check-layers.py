@@ -7,7 +7,8 @@
 The order of the layers is the architecture; it is only here. A file of src/<layer>/ may include
 "<layer>/..." of its own layer and of those before it in the list, and the public types. Includes in
 quotes always carry the layer, so "buf.h" alone is an error too. Exit code 1 and one line for each
-violation, else 0. Within a layer no modules may include one another in a circle.
+violation, else 0. Within a layer no modules may include one another in a circle, and no folders but
+those of FLOORS.
 """
 
 import argparse
@@ -31,6 +32,14 @@ CEDAR = "policy/cedar"
 CEDAR_MAY_USE = ("base/", CEDAR + "/", PUBLIC_CEDAR, "rondo/error.h")
 # The engine runs any body: it knows no model, tool or role, though these are lower layers.
 UNKNOWN_TO = {"loop": {"role", "model", "tool", "mcp", "memory"}}
+# Folders that still include one another in a circle. The list must only become shorter.
+FLOORS = [
+    "cli/commands cli/commands/run cli/framework cli/progress",
+    "loop loop/control loop/driver",
+    "os/process os/sandbox",
+    "server server/api server/auth server/stream",
+    "store store/sqlite",
+]
 # The public API proper: its implementation and the command line may use it.
 PUBLIC_API_FROM = LAYERS.index("api")
 
@@ -92,10 +101,19 @@ def check_sources(root):
     return problems
 
 
+def folder(path):
+    return path.rsplit("/", 1)[0]
+
+
 def check_cycles(root):
+    sources = read_sources(root)
+    cycles = include_cycles(sources, module, same_layer)
+    known = [set(row.split()) for row in FLOORS]
+    for cycle in include_cycles(sources, folder, same_layer):
+        if not any(folders.issuperset(cycle) for folders in known):
+            cycles.append(cycle)
     return [
-        f"src/{cycle[0]}: includes one another in a circle: {' '.join(cycle)}"
-        for cycle in include_cycles(read_sources(root), module, same_layer)
+        f"src/{cycle[0]}: includes one another in a circle: {' '.join(cycle)}" for cycle in cycles
     ]
 
 

@@ -45,6 +45,13 @@ class LayerCheck(unittest.TestCase):
         self.write("src/os/a.c", '#include "os/a.h"\n#include "os/b.h"\n')
         self.assert_refused("src/os/a: includes one another in a circle: os/a os/b")
 
+    def test_folders_that_include_one_another_are_refused(self):
+        self.write("src/os/x/a.h", "#pragma once\n")
+        self.write("src/os/y/b.h", '#include "os/x/a.h"\n')
+        self.write("src/os/y/c.h", "#pragma once\n")
+        self.write("src/os/x/d.h", '#include "os/y/c.h"\n')
+        self.assert_refused("src/os/x: includes one another in a circle: os/x os/y")
+
     def test_a_module_may_include_its_own_internal_header(self):
         self.write("src/os/a.h", "#pragma once\n")
         self.write("src/os/a_internal.h", '#include "os/a.h"\n')
