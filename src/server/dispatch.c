@@ -8,6 +8,7 @@
 #include "base/json/json.h"
 #include "base/memory.h"
 #include "server/call.h"
+#include "server/hooks.h"
 
 #include <json-c/json.h>
 #include <stdio.h>
@@ -480,6 +481,10 @@ static void perform(void *context, struct http_exchange *exchange)
 
 void dispatch(void *context, struct http_exchange *exchange)
 {
+    if (hooks_have(exchange)) {
+        hooks_dispatch(context, exchange);
+        return;
+    }
     struct call *call = memory_new_zero(1, sizeof(*call));
     *call = (struct call){
         .server = context,

@@ -12,6 +12,8 @@
 #include "telemetry/telemetry.h"
 
 struct server;
+struct source_answer;
+struct source_delivery;
 
 struct server_options {
     struct runtime *runtime; /**< borrowed, as the next ones */
@@ -29,6 +31,11 @@ struct server_options {
     bool needs_token;             /**< also from this user's own processes on this machine */
     unsigned max_connections;     /**< 0 = default */
     unsigned requests_per_second; /**< of one token or peer; 0 = SERVER_DEFAULT_RATE */
+    /** Lets the webhook of a name answer; NULL = there are none. Any thread; may block.
+     *  @return false: none has the name */
+    bool (*receive_hook)(void *context, const char *name, const struct source_delivery *delivery,
+                         struct source_answer *ret_answer);
+    void *hook_context;
     void (*log)(void *context, const char *line);
     /** One line for each request that changed something; NULL = nobody reads them. */
     void (*audit)(void *context, const char *line);

@@ -42,18 +42,21 @@ static void add_headers(struct http_exchange *exchange, const struct source_answ
     }
 }
 
-void hook_answer_exchange(struct source *source, struct http_exchange *exchange)
+void hook_answer_send(struct http_exchange *exchange, const struct source_answer *answer)
+{
+    auto_buf struct buf body = {0};
+    hook_answer_write(answer, &body);
+    add_headers(exchange, answer);
+    http_exchange_reply(exchange, (unsigned)answer->status, body.data, body.len);
+}
+
+struct source_delivery hook_delivery(struct http_exchange *exchange)
 {
     struct source_delivery delivery = {
         .method = http_exchange_method(exchange),
         .header = single_header,
         .context = exchange,
     };
-    struct source_answer answer = {0};
-    auto_buf struct buf body = {0};
     delivery.body = http_exchange_body(exchange, &delivery.body_len);
-    source->type->receive(source, &delivery, &answer);
-    hook_answer_write(&answer, &body);
-    add_headers(exchange, &answer);
-    http_exchange_reply(exchange, (unsigned)answer.status, body.data, body.len);
+    return delivery;
 }

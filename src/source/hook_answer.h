@@ -8,10 +8,13 @@
 struct http_exchange;
 
 /**
- * Let a source answer a request. Headers that occur several times count as missing: two readers
- * could each believe another one.
+ * A request as a source gets it; valid until it is answered. Headers that occur several times count
+ * as missing: two readers could each believe another one.
  */
-void hook_answer_exchange(struct source *source, struct http_exchange *exchange);
+struct source_delivery hook_delivery(struct http_exchange *exchange);
 
-/** Append {"status": ..., "run_id": ...} or {"error": ...}. */
+/** Send a source's answer: {"status": "accepted", "run_id": ...} or {"error": ...}. */
+void hook_answer_send(struct http_exchange *exchange, const struct source_answer *answer);
+
+/** Append that body alone. */
 void hook_answer_write(const struct source_answer *answer, struct buf *ret_json);

@@ -46,14 +46,19 @@ struct hook_ports {
 
 /* ---- Requests -------------------------------------------------------------------------------- */
 
-static void reply_problem(struct http_exchange *exchange, unsigned status, const char *error)
+static void refuse(struct http_exchange *exchange, int status, const char *error)
 {
-    auto_buf struct buf body = {0};
-    struct source_answer answer = {.status = (int)status};
+    struct source_answer answer = {.status = status};
     snprintf(answer.message, sizeof(answer.message), "%s", error);
-    hook_answer_write(&answer, &body);
-    http_exchange_add_header(exchange, "Content-Type", "application/json");
-    http_exchange_reply(exchange, status, body.data, body.len);
+    hook_answer_send(exchange, &answer);
+}
+
+static void answer_request(struct source *source, struct http_exchange *exchange)
+{
+    struct source_answer answer = {0};
+    struct source_delivery delivery = hook_delivery(exchange);
+    source->type->receive(source, &delivery, &answer);
+    hook_answer_send(exchange, &answer);
 }
 
 /** The entry of a request, or NULL. @param ret_is_path set where only the method is another */
@@ -82,11 +87,11 @@ static void serve(void *context, struct http_exchange *exchange)
     pthread_rwlock_rdlock(&port->ports->lock);
     struct port_entry *entry = find_entry(port, exchange, &is_path);
     if (entry != NULL) {
-        hook_answer_exchange(entry->place.source, exchange);
+        answer_request(entry->place.source, exchange);
     } else if (is_path) {
-        reply_problem(exchange, 405, "method not allowed");
+        refuse(exchange, 405, "method not allowed");
     } else {
-        reply_problem(exchange, 404, "there is no webhook at this path");
+        refuse(exchange, 404, "there is no webhook at this path");
     }
     pthread_rwlock_unlock(&port->ports->lock);
 }

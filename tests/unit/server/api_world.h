@@ -145,6 +145,8 @@ static inline int world_setup_with(void **state, const struct server_options *wa
         .needs_token = wanted->needs_token,
         .requests_per_second =
             wanted->requests_per_second == 0 ? 100000 : wanted->requests_per_second,
+        .receive_hook = wanted->receive_hook,
+        .hook_context = wanted->hook_context,
         .log = wanted->log,
         .audit = wanted->audit,
         .log_context = wanted->log_context,
