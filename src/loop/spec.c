@@ -44,6 +44,7 @@ void loop_spec_fini(struct loop_spec *spec)
     free(spec->policy);
     free(spec->prompt);
     free(spec->agent);
+    free(spec->origin);
     memory_free_list(spec->command);
     for (size_t i = 0; i < spec->condition_count; i++) {
         free(spec->conditions[i].name);
@@ -86,6 +87,7 @@ struct loop_spec loop_spec_dup(const struct loop_spec *spec)
     copy.policy = memory_dup_string(spec->policy);
     copy.prompt = memory_dup_string(spec->prompt);
     copy.agent = memory_dup_string(spec->agent);
+    copy.origin = memory_dup_string(spec->origin);
     copy.command = memory_dup_list((const char *const *)spec->command);
     copy.read_paths = memory_dup_list((const char *const *)spec->read_paths);
     copy.write_paths = memory_dup_list((const char *const *)spec->write_paths);

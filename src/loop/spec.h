@@ -71,6 +71,8 @@ struct loop_spec {
     char **env_names;
     char run_id[ID_SIZE]; /**< of the new run, which must be new; "" = one is made.
                                Not recorded with the options */
+    char *origin; /**< the event that a new run comes from, JSON object; or NULL. Recorded once,
+                       in run.created, and not with the options */
 };
 
 #define LOOP_DEFAULT_MAX_FAILURES      3

@@ -182,6 +182,41 @@ int orchestrator_run(struct orchestrator *orchestrator, const struct loop_spec *
     return r;
 }
 
+int orchestrator_queue_run(struct orchestrator *orchestrator, const struct loop_spec *spec,
+                           const char *by, enum orchestrator_answer *ret_answer,
+                           struct rondo_error *err)
+{
+    char run_id[ID_SIZE];
+    enum orchestrator_answer answer = ORCHESTRATOR_QUEUED;
+    struct store *store = orchestrator_store(orchestrator);
+    struct store_run run;
+    int r = store->ops->get_run(store, spec->run_id, &run, err);
+    if (r == 0) {
+        *ret_answer = ORCHESTRATOR_QUEUED;
+        return 0;
+    }
+    r = r == RONDO_ERR_NOT_FOUND ? loop_spec_check(spec, err) : r;
+    if (r < 0) {
+        return r;
+    }
+    pthread_mutex_lock(&orchestrator->lock);
+    if (orchestrator->is_draining) {
+        answer = ORCHESTRATOR_DRAINING;
+    } else if (orchestrator->queued >= orchestrator->options.max_queue) {
+        answer = ORCHESTRATOR_FULL;
+    } else {
+        orchestrator->queued++;
+    }
+    pthread_mutex_unlock(&orchestrator->lock);
+    if (answer == ORCHESTRATOR_QUEUED) {
+        r = create_queued(orchestrator, spec, by, &answer, run_id, err);
+    }
+    if (r == 0) {
+        *ret_answer = answer;
+    }
+    return r;
+}
+
 /* ---- Resuming ------------------------------------------------------------------------------- */
 
 /** The run has to be looked at again. */

@@ -51,6 +51,13 @@ static void leave(struct orchestrator *orchestrator, struct run_entry *entry)
     }
 }
 
+static void tell_settled(const struct orchestrator *orchestrator)
+{
+    if (orchestrator->options.on_settled != NULL) {
+        orchestrator->options.on_settled(orchestrator->options.settled_context);
+    }
+}
+
 struct run_entry *entry_add(struct orchestrator *orchestrator, const char *run_id,
                             enum entry_state state, const char *by)
 {
@@ -68,6 +75,9 @@ void entry_set(struct orchestrator *orchestrator, struct run_entry *entry, enum 
     leave(orchestrator, entry);
     entry->state = state;
     enter(orchestrator, entry);
+    if (state == ENTRY_PAUSED) {
+        tell_settled(orchestrator);
+    }
 }
 
 void entry_first(struct orchestrator *orchestrator, struct run_entry *entry)
@@ -82,4 +92,5 @@ void entry_remove(struct orchestrator *orchestrator, struct run_entry *entry)
     HASH_DEL(orchestrator->entries, entry);
     free(entry);
     pthread_cond_broadcast(&orchestrator->changed);
+    tell_settled(orchestrator);
 }

@@ -288,6 +288,15 @@ void orchestrator_stop(struct orchestrator *orchestrator)
 }
 /* ---- Looking -------------------------------------------------------------------------------- */
 
+bool orchestrator_is_executing(struct orchestrator *orchestrator, const char *run_id)
+{
+    pthread_mutex_lock(&orchestrator->lock);
+    const struct run_entry *entry = entry_find(orchestrator, run_id);
+    bool is_executing = entry != NULL && entry->state != ENTRY_PAUSED;
+    pthread_mutex_unlock(&orchestrator->lock);
+    return is_executing;
+}
+
 bool orchestrator_is_queued(struct orchestrator *orchestrator, const char *run_id)
 {
     pthread_mutex_lock(&orchestrator->lock);

@@ -56,6 +56,9 @@ struct orchestrator_options {
     void (*log)(void *context, const char *line);
     void *log_context;
     bool is_quiet; /**< only what is wrong */
+    /** A run executes here no more. Called with a lock held: it may only wake a thread. Or NULL. */
+    void (*on_settled)(void *context);
+    void *settled_context;
 };
 
 /** Start: begins to resume managed runs at once. @param ret_orchestrator orchestrator_stop() */
@@ -91,6 +94,19 @@ enum orchestrator_answer {
 int orchestrator_run(struct orchestrator *orchestrator, const struct loop_spec *spec,
                      const char *by, enum orchestrator_answer *ret_answer, char ret_run_id[ID_SIZE],
                      struct rondo_error *err);
+
+/**
+ * Create a run that waits for its turn, without waiting until its agent is open: what is missing
+ * is in its journal. A run that exists already counts as created.
+ * @param spec       has the id of the run
+ * @param ret_answer QUEUED; FULL, DRAINING or HELD: nothing was created
+ */
+int orchestrator_queue_run(struct orchestrator *orchestrator, const struct loop_spec *spec,
+                           const char *by, enum orchestrator_answer *ret_answer,
+                           struct rondo_error *err);
+
+/** Whether a run waits or executes here; a paused one does neither. */
+bool orchestrator_is_executing(struct orchestrator *orchestrator, const char *run_id);
 
 /**
  * Execute an existing run: resume, or continue when it is paused. A paused one that a living

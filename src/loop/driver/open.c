@@ -97,7 +97,8 @@ static void record_created(struct loop *loop)
                         .version = RONDO_VERSION,
                         .agent_id = loop->spec.agent_id,
                         .by = loop->by[0] == '\0' ? NULL : loop->by,
-                        .spec = buf_string(&spec)},
+                        .spec = buf_string(&spec),
+                        .origin = loop->spec.origin},
     };
     loop_record(loop, &event);
 }

@@ -686,3 +686,56 @@ WORLD_TEST(a_run_that_is_held_for_a_moment_is_not_forgotten)
     world_stop(world);
     runtime_free(stranger.runtime);
 }
+
+static struct loop_spec queued_spec(const struct orchestrator_world *world, const char *script)
+{
+    struct loop_spec spec = command_spec(world, "fixer", script, 1);
+    snprintf(spec.run_id, sizeof(spec.run_id), "01890000-0000-7000-8000-000000000001");
+    spec.origin = memory_dup_string("{\"kind\":\"cron\"}");
+    return spec;
+}
+
+static enum orchestrator_answer queue_run(struct orchestrator_world *world, struct loop_spec *spec)
+{
+    enum orchestrator_answer answer = ORCHESTRATOR_FULL;
+    struct rondo_error err = {0};
+    if (orchestrator_queue_run(world->orchestrator, spec, "a trigger", &answer, &err) < 0) {
+        fail_msg("%s", err.message);
+    }
+    return answer;
+}
+
+WORLD_TEST(a_queued_run_of_a_given_id_is_created_once_and_names_its_origin)
+{
+    struct orchestrator_world *world = *state;
+    world_start(world);
+    struct loop_spec spec = queued_spec(world, "echo x >> ran");
+    assert_int_equal(queue_run(world, &spec), ORCHESTRATOR_QUEUED);
+    assert_int_equal(queue_run(world, &spec), ORCHESTRATOR_QUEUED);
+    wait_status(world, spec.run_id, RONDO_MAX_ITERATIONS);
+    wait_idle(world);
+    assert_int_equal(queue_run(world, &spec), ORCHESTRATOR_QUEUED);
+    wait_idle(world);
+    assert_int_equal(runs_in_store(world), 1);
+    assert_int_equal(events_of(world, spec.run_id, "iteration.started", NULL), 1);
+    assert_int_equal(events_of(world, spec.run_id, "run.created", "\"kind\":\"cron\""), 1);
+    assert_false(orchestrator_is_executing(world->orchestrator, spec.run_id));
+    loop_spec_fini(&spec);
+}
+
+WORLD_TEST(a_paused_run_does_not_count_as_executing)
+{
+    struct orchestrator_world *world = *state;
+    world_start(world);
+    struct loop_spec spec =
+        queued_spec(world, "touch began; while [ ! -e go ]; do sleep 0.02; done");
+    spec.max_iterations = 2;
+    assert_int_equal(queue_run(world, &spec), ORCHESTRATOR_QUEUED);
+    WAIT_FOR(has_file(world, "began"));
+    assert_true(orchestrator_is_executing(world->orchestrator, spec.run_id));
+    assert_true(orchestrator_pause_run(world->orchestrator, spec.run_id, "ann", NULL) >= 0);
+    touch(world, "go");
+    WAIT_FOR(!orchestrator_is_executing(world->orchestrator, spec.run_id));
+    assert_true(row_of(world, spec.run_id).summary.is_paused);
+    loop_spec_fini(&spec);
+}
