@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The inside of duty, shared by its files only. Everything belongs to duty's thread (before it
+ * begins, to the one that starts it), but for: `hooks_lock`, which requests to webhooks hold for
+ * reading and which is held for writing while the lists of roles and sources change; and
+ * `wake_fd`.
+ */
+#pragma once
+
+#include "base/buf.h"
+#include "base/clock.h"
+#include "source/duty/duty.h"
+#include "source/duty/duty_role.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+/** Before a source or a start that failed is tried again. */
+#define DUTY_RETRY_NS (5 * NS_PER_S)
+/** A change of files is looked at when nothing has changed for so long. */
+#define DUTY_DEBOUNCE_NS NS_PER_S
+/** Keys and refusals that are too old are forgotten, and requests of dead daemons adopted. */
+#define DUTY_UPKEEP_NS (600 * NS_PER_S)
+/** Bytes of why something does not work, the NUL included. */
+#define DUTY_PROBLEM_SIZE 300
+
+/** A trigger of a role. */
+struct duty_source {
+    struct duty_source *next; /**< of the role */
+    char id[SOURCE_ID_SIZE];
+    char role[LIMIT_AGENT_ID_LEN + 1];
+    char *folder; /**< of the role's file */
+    struct source_host host;
+    const struct source_type *type; /**< NULL: no such type */
+    struct json_object *config;     /**< owned */
+    struct source *source;          /**< NULL: it does not work */
+    char problem[DUTY_PROBLEM_SIZE];
+    int64_t retry_ns; /**< monotonic: not called again before; 0 = at once */
+    bool is_failing;  /**< it was logged */
+    char *shown;      /**< its document; NULL = none yet */
+};
+
+/** A role file. */
+struct duty_role {
+    struct duty_role *next;
+    char *path;
+    bool is_found; /**< by the last look at the paths */
+    bool is_used;  /**< `plan` can be used */
+    struct duty_plan plan;
+    struct duty_source *sources;
+    char problem[DUTY_PROBLEM_SIZE]; /**< of the last reading; "" = none */
+};
+
+struct duty {
+    struct duty_options options; /**< constant; its texts are owned */
+    char **paths;
+    struct store *store;
+    const struct clock *clock;
+    struct intake *intake;
+
+    struct duty_role *roles;
+    size_t role_count;
+    bool is_started;       /**< what is read from now on is a change */
+    int64_t read_at_ns;    /**< monotonic: look at the files then; 0 = nothing changed */
+    int64_t upkeep_at_ns;  /**< monotonic */
+    int64_t restart_at_ns; /**< monotonic: starts failed, try again then; 0 = none */
+    bool is_start_failing; /**< it was logged */
+    int watch_fd;          /**< inotify */
+    int timer_fd;          /**< CLOCK_REALTIME: what is due next */
+
+    pthread_rwlock_t hooks_lock;
+    int wake_fd;
+    atomic_bool is_ending;
+    bool has_thread;
+    pthread_t thread;
+};
+
+/** Tell people; one line. */
+void duty_log(const struct duty *duty, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+/** The same for what is not wrong. */
+void duty_tell(const struct duty *duty, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* ---- duty_sources.c ---- */
+
+/** Open the sources of a role's plan; those that are the same stay open. */
+void duty_open_sources(struct duty *duty, struct duty_role *role);
+/** Close them all. */
+void duty_close_sources(struct duty *duty, struct duty_role *role);
+/** Fire what is due. @return when the next one is due, wall clock; SOURCE_NEVER */
+int64_t duty_fire_due(struct duty *duty);
+/** A source's descriptor is readable. */
+void duty_call_ready(struct duty *duty, struct duty_source *source);
+/** Write the documents of sources that have changed. */
+void duty_show_sources(struct duty *duty);
+/** Delete the documents of sources that no living daemon keeps. At the start. */
+void duty_forget_sources(struct duty *duty);
+
+/* ---- duty_reload.c ---- */
+
+/** Look at all paths: read new and changed files, remove those that are gone. */
+int duty_read_roles(struct duty *duty, struct rondo_error *err);
+/** Watch the folders that the roles depend on. Once. */
+int duty_watch(struct duty *duty, struct rondo_error *err);
+/** Something in them changed. */
+void duty_note_changes(struct duty *duty);
+void duty_free_roles(struct duty *duty);
+
+/* ---- duty_start.c ---- */
+
+/** Count the runs of this server's roles that execute already. */
+int duty_count_running(struct duty *duty, struct rondo_error *err);
+/** Note which runs have ended, and start what may be started. */
+void duty_start_requests(struct duty *duty);

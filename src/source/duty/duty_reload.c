@@ -1,0 +1,345 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Role files: found, read, read again when they or their skills change. All opens: a person named
+ * the paths; what a role may do is checked when it is read (agent_confirm_role).
+ */
+#include "base/ascii.h"
+#include "base/error.h"
+#include "base/memory.h"
+#include "source/duty/duty_internal.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/inotify.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/** Folders that are watched at most. */
+#define MOST_WATCHES 1024
+#define WATCH_MASK   (IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE | IN_ONLYDIR)
+
+/* ---- Finding -------------------------------------------------------------------------------- */
+
+static bool has_ending(const char *name, const char *ending)
+{
+    size_t len = strlen(name);
+    size_t ending_len = strlen(ending);
+    return len > ending_len && strcmp(name + len - ending_len, ending) == 0;
+}
+
+static bool is_role_name(const char *name)
+{
+    return name[0] != '.' && (has_ending(name, ".yaml") || has_ending(name, ".yml"));
+}
+
+static bool is_folder(const char *path)
+{
+    struct stat status;
+    return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+static int select_role(const struct dirent *entry)
+{
+    return is_role_name(entry->d_name) ? 1 : 0;
+}
+
+static struct duty_role *find_file(struct duty *duty, const char *path)
+{
+    struct duty_role *role = duty->roles;
+    while (role != NULL && strcmp(role->path, path) != 0) {
+        role = role->next;
+    }
+    return role;
+}
+
+static void add_file(struct duty *duty, const char *path)
+{
+    struct duty_role *role = find_file(duty, path);
+    if (role == NULL && duty->role_count == LIMIT_DAEMON_ROLES) {
+        duty_log(duty, "%s is left out: a daemon keeps at most %d roles", path, LIMIT_DAEMON_ROLES);
+        return;
+    }
+    if (role == NULL) {
+        struct duty_role **last = &duty->roles;
+        while (*last != NULL) {
+            last = &(*last)->next;
+        }
+        role = memory_new_zero(1, sizeof(*role));
+        role->path = memory_dup_string(path);
+        pthread_rwlock_wrlock(&duty->hooks_lock);
+        *last = role;
+        pthread_rwlock_unlock(&duty->hooks_lock);
+        duty->role_count++;
+    }
+    role->is_found = true;
+}
+
+static int add_folder(struct duty *duty, const char *path, struct rondo_error *err)
+{
+    struct dirent **entries = NULL;
+    int count = scandir(path, &entries, select_role, alphasort);
+    if (count < 0) {
+        return error_set_errno(err, RONDO_ERR_IO, errno, "cannot read the folder %s", path);
+    }
+    for (int i = 0; i < count; i++) {
+        auto_buf struct buf file = {0};
+        buf_printf(&file, "%s/%s", path, entries[i]->d_name);
+        if (!is_folder(buf_string(&file))) {
+            add_file(duty, buf_string(&file));
+        }
+        free(entries[i]);
+    }
+    free(entries);
+    return 0;
+}
+
+/* ---- Reading -------------------------------------------------------------------------------- */
+
+static const struct duty_role *find_name(const struct duty *duty, const struct duty_role *but,
+                                         const char *name)
+{
+    for (const struct duty_role *role = duty->roles; role != NULL; role = role->next) {
+        if (role != but && role->is_used && strcmp(role->plan.name, name) == 0) {
+            return role;
+        }
+    }
+    return NULL;
+}
+
+static void log_lines(const struct duty *duty, const char *text)
+{
+    while (*text != '\0') {
+        size_t len = strcspn(text, "\n");
+        duty_log(duty, "%.*s", (int)len, text);
+        text += len + (text[len] == '\n' ? 1 : 0);
+    }
+}
+
+/** A role cannot be used as its file is now. Said once for each reason. */
+static void note_problem(struct duty *duty, struct duty_role *role, const char *findings,
+                         const char *reason)
+{
+    if (strncmp(role->problem, reason, sizeof(role->problem) - 1) == 0) {
+        return;
+    }
+    log_lines(duty, findings);
+    duty_log(duty, "%s: %s%s", role->path, reason,
+             role->is_used ? "; the role stays as it was before" : "; the role is left out");
+    snprintf(role->problem, sizeof(role->problem), "%s", reason);
+}
+
+static void leave_duty(struct duty *duty, struct duty_role *role)
+{
+    if (role->is_used) {
+        duty_close_sources(duty, role);
+        intake_remove_role(duty->intake, role->plan.name);
+        duty_plan_fini(&role->plan);
+        role->is_used = false;
+    }
+}
+
+/** Put a plan into effect. @param plan taken over */
+static void use_plan(struct duty *duty, struct duty_role *role, struct duty_plan *plan)
+{
+    if (role->is_used && strcmp(role->plan.name, plan->name) != 0) {
+        leave_duty(duty, role);
+    }
+    bool is_change = role->is_used;
+    duty_plan_fini(&role->plan);
+    role->plan = *plan;
+    role->is_used = true;
+    role->problem[0] = '\0';
+    duty_open_sources(duty, role);
+    intake_set_role(duty->intake, role->plan.name, &duty->options.queue);
+    if (duty->is_started) {
+        duty_tell(duty, "%s: the role %s is %s", role->path, role->plan.name,
+                  is_change ? "reloaded; runs that execute keep the old one" : "on duty");
+    }
+}
+
+static void read_role(struct duty *duty, struct duty_role *role)
+{
+    const struct duty_options *options = &duty->options;
+    struct duty_reading reading = {
+        .workspace = options->workspace,
+        .config_folder = options->config_folder,
+        .prices_file = options->prices_file,
+        .skill_folder = options->skill_folder,
+        .model = options->model,
+        .accepts_unprotected = options->accepts_unprotected,
+    };
+    struct rondo_error err = {0};
+    struct duty_plan plan = {0};
+    auto_buf struct buf findings = {0};
+    int r = duty_plan_read(role->path, &reading, &plan, &findings, &err);
+    if (r < 0) {
+        note_problem(duty, role, buf_string(&findings), err.message);
+        return;
+    }
+    const struct duty_role *other = find_name(duty, role, plan.name);
+    if (other != NULL) {
+        auto_buf struct buf reason = {0};
+        buf_printf(&reason, "%s has a role of the name %s already", other->path, plan.name);
+        note_problem(duty, role, "", buf_string(&reason));
+        duty_plan_fini(&plan);
+    } else if (role->is_used && memcmp(role->plan.digest, plan.digest, DIGEST_SIZE) == 0) {
+        if (role->problem[0] != '\0') {
+            duty_tell(duty, "%s can be used again, and has not changed", role->path);
+            role->problem[0] = '\0';
+        }
+        duty_plan_fini(&plan);
+    } else {
+        if (!duty->options.is_quiet) {
+            log_lines(duty, buf_string(&findings));
+        }
+        use_plan(duty, role, &plan);
+    }
+}
+
+static void free_role(struct duty_role *role)
+{
+    duty_plan_fini(&role->plan);
+    free(role->path);
+    free(role);
+}
+
+/** Files of folders that are gone. */
+static void drop_gone(struct duty *duty)
+{
+    for (struct duty_role **at = &duty->roles; *at != NULL;) {
+        struct duty_role *role = *at;
+        if (role->is_found) {
+            at = &role->next;
+            continue;
+        }
+        duty_tell(duty, "%s is gone: its role leaves duty; what waits for it stays", role->path);
+        leave_duty(duty, role);
+        pthread_rwlock_wrlock(&duty->hooks_lock);
+        *at = role->next;
+        pthread_rwlock_unlock(&duty->hooks_lock);
+        duty->role_count--;
+        free_role(role);
+    }
+}
+
+int duty_read_roles(struct duty *duty, struct rondo_error *err)
+{
+    for (struct duty_role *role = duty->roles; role != NULL; role = role->next) {
+        role->is_found = false;
+    }
+    for (size_t i = 0; duty->paths[i] != NULL; i++) {
+        int r = 0;
+        if (is_folder(duty->paths[i])) {
+            r = add_folder(duty, duty->paths[i], err);
+        } else {
+            add_file(duty, duty->paths[i]);
+        }
+        if (r < 0) {
+            return r;
+        }
+    }
+    drop_gone(duty);
+    for (struct duty_role *role = duty->roles; role != NULL; role = role->next) {
+        read_role(duty, role);
+    }
+    return 0;
+}
+
+void duty_free_roles(struct duty *duty)
+{
+    while (duty->roles != NULL) {
+        struct duty_role *role = duty->roles;
+        duty->roles = role->next;
+        free_role(role);
+    }
+}
+
+/* ---- Watching ------------------------------------------------------------------------------- */
+
+struct folder_watch {
+    int fd;
+    int count;
+};
+
+static void watch_folder(struct folder_watch *watch, const char *path)
+{
+    if (watch->count < MOST_WATCHES && inotify_add_watch(watch->fd, path, WATCH_MASK) >= 0) {
+        watch->count++;
+    }
+}
+
+/** A folder of skills: each is a folder in it. */
+static void watch_skills(struct folder_watch *watch, const char *path)
+{
+    DIR *folder = opendir(path);
+    watch_folder(watch, path);
+    for (const struct dirent *entry; folder != NULL && (entry = readdir(folder)) != NULL;) {
+        auto_buf struct buf child = {0};
+        buf_printf(&child, "%s/%s", path, entry->d_name);
+        if (entry->d_name[0] != '.' && is_folder(buf_string(&child))) {
+            watch_folder(watch, buf_string(&child));
+        }
+    }
+    if (folder != NULL) {
+        closedir(folder);
+    }
+}
+
+static void watch_role(struct folder_watch *watch, const char *path)
+{
+    auto_buf struct buf folder = {0};
+    buf_append_string(&folder, path);
+    if (!is_folder(path)) {
+        char *slash = strrchr(folder.data, '/');
+        *(slash == NULL ? folder.data : slash) = '\0';
+        folder.len = strlen(folder.data);
+    }
+    watch_folder(watch, buf_string(&folder));
+    buf_append_string(&folder, "/skills");
+    watch_skills(watch, buf_string(&folder));
+}
+
+int duty_watch(struct duty *duty, struct rondo_error *err)
+{
+    struct folder_watch watch = {.fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK)};
+    if (watch.fd < 0) {
+        return error_set_errno(err, RONDO_ERR_SYSTEM, errno, "cannot watch the role files");
+    }
+    duty->watch_fd = watch.fd;
+    for (size_t i = 0; duty->paths[i] != NULL; i++) {
+        watch_role(&watch, duty->paths[i]);
+    }
+    if (duty->options.skill_folder != NULL) {
+        watch_skills(&watch, duty->options.skill_folder);
+    }
+    return 0;
+}
+
+/** Roles, skills, and the variables beside them. Agents may write other files there all the time.
+ */
+static bool is_of_roles(const struct inotify_event *event)
+{
+    if ((event->mask & IN_Q_OVERFLOW) != 0) {
+        return true;
+    }
+    const char *name = event->len == 0 ? "" : event->name;
+    return is_role_name(name) || has_ending(name, ".md") || strcmp(name, ".env") == 0;
+}
+
+void duty_note_changes(struct duty *duty)
+{
+    char events[4096] __attribute__((aligned(__alignof__(struct inotify_event))));
+    ssize_t len;
+    while ((len = read(duty->watch_fd, events, sizeof(events))) > 0) {
+        for (char *at = events; at < events + len;) {
+            const struct inotify_event *event = (const struct inotify_event *)(void *)at;
+            at += sizeof(*event) + event->len;
+            if (is_of_roles(event)) {
+                duty->read_at_ns = clock_monotonic(duty->clock) + DUTY_DEBOUNCE_NS;
+            }
+        }
+    }
+}

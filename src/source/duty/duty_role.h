@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * A role on duty: the options of its runs, made once when its file is read, and its triggers. The
+ * role itself is released; a run gets a copy of the options with its own prompt. One thread.
+ */
+#pragma once
+
+#include "base/digest.h"
+#include "loop/spec.h"
+#include "source/source.h"
+
+struct json_object;
+
+/** What reading a role depends on. Borrowed. */
+struct duty_reading {
+    const char *workspace;
+    const char *config_folder;
+    const char *prices_file;
+    const char *skill_folder;
+    const char *model;
+    bool accepts_unprotected;
+};
+
+/** A role as it was read. */
+struct duty_plan {
+    char name[LIMIT_AGENT_ID_LEN + 1];
+    char *folder;
+    unsigned char digest[DIGEST_SIZE]; /**< of all that follows from file and skills */
+    struct loop_spec single;
+    struct loop_spec autonomous;  /**< kind NULL: the role has no `autonomy` */
+    struct json_object *triggers; /**< array; or NULL */
+};
+
+/**
+ * Read a role file.
+ * @param ret_plan     duty_plan_fini()
+ * @param ret_findings lines about it; appended
+ * @return 0 or why it cannot be used
+ */
+int duty_plan_read(const char *path, const struct duty_reading *reading, struct duty_plan *ret_plan,
+                   struct buf *ret_findings, struct rondo_error *err);
+void duty_plan_fini(struct duty_plan *plan);
+
+/** The options of the run that a request becomes. @param ret_spec loop_spec_fini() */
+void duty_plan_spec(const struct duty_plan *plan, const struct start_request *request,
+                    struct loop_spec *ret_spec);

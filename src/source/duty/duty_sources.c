@@ -1,0 +1,385 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The sources of the roles: opened, called, shown, closed. */
+#include "base/error.h"
+#include "base/json/json.h"
+#include "base/memory.h"
+#include "loop/control/owner.h"
+#include "loop/runtime.h"
+#include "source/duty/duty_internal.h"
+#include "source/duty/status.h"
+#include "source/mark.h"
+
+#include <json-c/json.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- Opening -------------------------------------------------------------------------------- */
+
+static void close_source(struct duty_source *source)
+{
+    if (source->source != NULL) {
+        source->type->close(source->source);
+    }
+    json_object_put(source->config);
+    free(source->folder);
+    free(source->shown);
+    free(source);
+}
+
+/** Forget its document; one that stays is of a daemon that is gone, and shown as such. */
+static void unshow_source(struct duty *duty, const struct duty_source *source)
+{
+    bool is_applied = false;
+    struct store_change change = {
+        .kind = STORE_DELETE,
+        .collection = SOURCE_COLLECTION,
+        .key = source->id,
+        .if_version = STORE_ANY_VERSION,
+    };
+    (void)duty->store->ops->change_documents(duty->store, &change, 1, &is_applied, NULL);
+}
+
+static void log_source(void *context, const char *line)
+{
+    duty_log(context, "%s", line);
+}
+
+static void wake_duty(void *context)
+{
+    duty_wake(context);
+}
+
+static int open_source(struct duty *duty, struct duty_source *source, struct rondo_error *err)
+{
+    char *mark = NULL;
+    if (source->type == NULL) {
+        return error_set(err, RONDO_ERR_UNSUPPORTED, "triggers of type '%s' are not supported",
+                         json_get_string(source->config, "type", ""));
+    }
+    int r = source_mark_read(duty->store, source->id, &mark, err);
+    if (r == 0) {
+        r = source->type->open(source->config, &source->host, mark, &source->source, err);
+    }
+    free(mark);
+    return r;
+}
+
+static void fill_host(struct duty *duty, const struct duty_role *role, struct duty_source *source)
+{
+    source->host = (struct source_host){
+        .intake = duty->intake,
+        .clock = duty->clock,
+        .random = runtime_random(duty->options.runtime),
+        .http = duty->options.http,
+        .id = source->id,
+        .role = source->role,
+        .folder = source->folder,
+        .is_autonomous =
+            role->plan.autonomous.kind != NULL &&
+            (duty->options.is_autonomous || json_get_bool(source->config, "autonomous", false)),
+        .log = log_source,
+        .wake = wake_duty,
+        .context = duty,
+    };
+}
+
+/** A trigger of the plan, not yet opened. */
+static struct duty_source *new_source(struct duty *duty, const struct duty_role *role,
+                                      struct json_object *config, size_t index)
+{
+    struct duty_source *source = memory_new_zero(1, sizeof(*source));
+    const char *type = json_get_string(config, "type", "");
+    source->config = json_object_get(config);
+    source->type = source_type_find(type);
+    if (source->type != NULL) {
+        source_id(source->type, role->plan.name, config, source->id);
+    } else {
+        snprintf(source->id, sizeof(source->id), "%s/%.20s-%zu", role->plan.name, type, index);
+    }
+    memcpy(source->role, role->plan.name, sizeof(source->role));
+    source->folder = memory_dup_string(role->plan.folder);
+    fill_host(duty, role, source);
+    return source;
+}
+
+static struct duty_source *find_source(struct duty_source *list, const char *id)
+{
+    while (list != NULL && strcmp(list->id, id) != 0) {
+        list = list->next;
+    }
+    return list;
+}
+
+/** Take the source of before out of its list if it is the same in every setting and works. */
+static struct duty_source *take_same(struct duty_source **list, const struct duty_source *wanted)
+{
+    for (struct duty_source **at = list; *at != NULL; at = &(*at)->next) {
+        struct duty_source *source = *at;
+        if (source->source != NULL && strcmp(source->id, wanted->id) == 0 &&
+            source->host.is_autonomous == wanted->host.is_autonomous &&
+            strcmp(source->folder, wanted->folder) == 0 &&
+            strcmp(json_object_to_json_string(source->config),
+                   json_object_to_json_string(wanted->config)) == 0) {
+            *at = source->next;
+            return source;
+        }
+    }
+    return NULL;
+}
+
+static void open_or_name(struct duty *duty, const struct duty_role *role,
+                         struct duty_source *source)
+{
+    struct rondo_error err = {0};
+    int r = find_source(role->sources, source->id) != NULL
+                ? error_set(&err, RONDO_ERR_INVALID, "the same trigger occurs twice")
+                : open_source(duty, source, &err);
+    if (r < 0) {
+        snprintf(source->problem, sizeof(source->problem), "%.*s", DUTY_PROBLEM_SIZE - 1,
+                 err.message);
+        duty_log(duty, "%s: the trigger %s is left out: %s", role->plan.name, source->id,
+                 source->problem);
+    }
+}
+
+/** Of two sources with one id only the first has a document. */
+static void append_source(struct duty_role *role, struct duty_source *source)
+{
+    struct duty_source **last = &role->sources;
+    while (*last != NULL) {
+        last = &(*last)->next;
+    }
+    source->next = NULL;
+    *last = source;
+}
+
+static void close_list(struct duty *duty, struct duty_source *list)
+{
+    while (list != NULL) {
+        struct duty_source *next = list->next;
+        unshow_source(duty, list);
+        close_source(list);
+        list = next;
+    }
+}
+
+/** The triggers of a plan, in their order; those that are the same as before are open. */
+static struct duty_source *plan_sources(struct duty *duty, const struct duty_role *role,
+                                        struct duty_source **before)
+{
+    struct duty_source *list = NULL;
+    size_t count = role->plan.triggers == NULL ? 0 : json_object_array_length(role->plan.triggers);
+    if (count > LIMIT_ROLE_SOURCES) {
+        duty_log(duty, "%s: only its first %d triggers count", role->plan.name, LIMIT_ROLE_SOURCES);
+        count = LIMIT_ROLE_SOURCES;
+    }
+    for (size_t i = count; i-- > 0;) {
+        struct duty_source *source =
+            new_source(duty, role, json_object_array_get_idx(role->plan.triggers, i), i);
+        struct duty_source *same = take_same(before, source);
+        if (same != NULL) {
+            close_source(source);
+            source = same;
+        }
+        source->next = list;
+        list = source;
+    }
+    return list;
+}
+
+void duty_open_sources(struct duty *duty, struct duty_role *role)
+{
+    pthread_rwlock_wrlock(&duty->hooks_lock);
+    struct duty_source *before = role->sources;
+    struct duty_source *wanted = plan_sources(duty, role, &before);
+    close_list(duty, before); /* What they hold (a port, a name) may be needed. */
+    role->sources = NULL;
+    while (wanted != NULL) {
+        struct duty_source *source = wanted;
+        wanted = wanted->next;
+        if (source->source == NULL) {
+            open_or_name(duty, role, source);
+        }
+        append_source(role, source);
+    }
+    pthread_rwlock_unlock(&duty->hooks_lock);
+}
+
+void duty_close_sources(struct duty *duty, struct duty_role *role)
+{
+    pthread_rwlock_wrlock(&duty->hooks_lock);
+    struct duty_source *list = role->sources;
+    role->sources = NULL;
+    close_list(duty, list);
+    pthread_rwlock_unlock(&duty->hooks_lock);
+}
+
+/* ---- Calling -------------------------------------------------------------------------------- */
+
+/** A call of a source came to an end. */
+static void note_call(struct duty *duty, struct duty_source *source, int r,
+                      const struct rondo_error *err)
+{
+    if (r < 0) {
+        source->retry_ns = clock_monotonic(duty->clock) + DUTY_RETRY_NS;
+        if (!source->is_failing) {
+            duty_log(duty, "%s fails and is tried again: %s", source->id, err->message);
+        }
+    } else {
+        source->retry_ns = 0;
+    }
+    source->is_failing = r < 0;
+}
+
+/** When a source is due, not before it may be tried again. */
+static int64_t due_of(const struct duty *duty, const struct duty_source *source)
+{
+    if (source->source == NULL || source->type->next_due == NULL) {
+        return SOURCE_NEVER;
+    }
+    int64_t due_ns = source->type->next_due(source->source);
+    if (due_ns != SOURCE_NEVER && source->retry_ns != 0) {
+        int64_t retry_ns = clock_now(duty->clock) + source->retry_ns - clock_monotonic(duty->clock);
+        due_ns = due_ns > retry_ns ? due_ns : retry_ns;
+    }
+    return due_ns;
+}
+
+int64_t duty_fire_due(struct duty *duty)
+{
+    int64_t next_ns = SOURCE_NEVER;
+    for (struct duty_role *role = duty->roles; role != NULL; role = role->next) {
+        for (struct duty_source *source = role->sources; source != NULL; source = source->next) {
+            int64_t now_ns = clock_now(duty->clock);
+            if (source->retry_ns <= clock_monotonic(duty->clock)) {
+                source->retry_ns = 0;
+            }
+            if (due_of(duty, source) <= now_ns) {
+                struct rondo_error err = {0};
+                note_call(duty, source, source->type->fire(source->source, now_ns, &err), &err);
+            }
+            int64_t due_ns = due_of(duty, source);
+            next_ns = due_ns < next_ns ? due_ns : next_ns;
+        }
+    }
+    return next_ns;
+}
+
+void duty_call_ready(struct duty *duty, struct duty_source *source)
+{
+    struct rondo_error err = {0};
+    note_call(duty, source, source->type->ready(source->source, clock_now(duty->clock), &err),
+              &err);
+}
+
+bool duty_receive(struct duty *duty, const char *hook, const struct source_delivery *delivery,
+                  struct source_answer *ret_answer)
+{
+    bool is_found = false;
+    pthread_rwlock_rdlock(&duty->hooks_lock);
+    for (struct duty_role *role = duty->roles; role != NULL && !is_found; role = role->next) {
+        for (struct duty_source *at = role->sources; at != NULL && !is_found; at = at->next) {
+            const char *name =
+                at->source == NULL || at->type->hook == NULL ? NULL : at->type->hook(at->source);
+            if (name != NULL && strcmp(name, hook) == 0) {
+                is_found = true;
+                at->type->receive(at->source, delivery, ret_answer);
+            }
+        }
+    }
+    pthread_rwlock_unlock(&duty->hooks_lock);
+    return is_found;
+}
+
+/* ---- Showing -------------------------------------------------------------------------------- */
+
+/** The document of a source as it is now. */
+static void write_status(const struct duty *duty, const struct duty_source *source,
+                         struct buf *ret_json)
+{
+    auto_buf struct buf details = {0};
+    struct json_writer writer = json_writer(&details);
+    bool is_open = source->source != NULL;
+    json_begin_object(&writer, NULL);
+    if (is_open && source->type->describe != NULL) {
+        source->type->describe(source->source, &writer);
+    }
+    json_end_object(&writer);
+    int64_t due_ns = is_open && source->type->next_due != NULL
+                         ? source->type->next_due(source->source)
+                         : SOURCE_NEVER;
+    const char *hook =
+        is_open && source->type->hook != NULL ? source->type->hook(source->source) : NULL;
+    struct source_status status = {
+        .role = source->role,
+        .type = json_get_string(source->config, "type", ""),
+        .summary = source->type == NULL ? "" : source_summary(source->type, source->config),
+        .problem = source->problem,
+        .hook = hook == NULL ? "" : hook,
+        .due_ns = due_ns == SOURCE_NEVER ? 0 : due_ns,
+        .details = buf_string(&details),
+        .owner = runtime_owner(duty->options.runtime),
+    };
+    source_status_encode(&status, ret_json);
+}
+
+static void show_source(struct duty *duty, struct duty_source *source)
+{
+    auto_buf struct buf json = {0};
+    bool is_applied = false;
+    write_status(duty, source, &json);
+    if (source->shown != NULL && strcmp(source->shown, buf_string(&json)) == 0) {
+        return;
+    }
+    struct store_change change = {
+        .kind = STORE_PUT,
+        .collection = SOURCE_COLLECTION,
+        .key = source->id,
+        .data = buf_string(&json),
+        .data_len = json.len,
+        .if_version = STORE_ANY_VERSION,
+    };
+    if (duty->store->ops->change_documents(duty->store, &change, 1, &is_applied, NULL) == 0) {
+        free(source->shown);
+        source->shown = buf_steal(&json);
+    }
+}
+
+void duty_show_sources(struct duty *duty)
+{
+    for (struct duty_role *role = duty->roles; role != NULL; role = role->next) {
+        for (struct duty_source *source = role->sources; source != NULL; source = source->next) {
+            if (find_source(role->sources, source->id) == source) {
+                show_source(duty, source);
+            }
+        }
+    }
+}
+
+struct stale_sources {
+    char (*ids)[SOURCE_ID_SIZE];
+    size_t count;
+};
+
+static bool note_stale(const struct source_status *status, void *context)
+{
+    struct stale_sources *stale = context;
+    if (!status->is_on_duty) {
+        stale->ids = memory_resize(stale->ids, stale->count + 1, SOURCE_ID_SIZE);
+        snprintf(stale->ids[stale->count++], SOURCE_ID_SIZE, "%s", status->id);
+    }
+    return true;
+}
+
+void duty_forget_sources(struct duty *duty)
+{
+    struct stale_sources stale = {0};
+    (void)source_statuses_read(duty->store, note_stale, &stale, NULL);
+    for (size_t i = 0; i < stale.count; i++) {
+        struct duty_source source = {0};
+        memcpy(source.id, stale.ids[i], sizeof(source.id));
+        unshow_source(duty, &source);
+    }
+    free(stale.ids);
+}

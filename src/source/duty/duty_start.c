@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * From start requests to runs. The run's id is the request's, so a request whose run exists was
+ * started before a crash; its document is deleted then. What cannot be started now (the store
+ * fails, the server is full) waits; what never can is refused and recorded.
+ */
+#include "base/error.h"
+#include "base/memory.h"
+#include "orchestrator/assignment.h"
+#include "orchestrator/orchestrator.h"
+#include "source/duty/duty_internal.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- What executes -------------------------------------------------------------------------- */
+
+int duty_count_running(struct duty *duty, struct rondo_error *err)
+{
+    struct assignment *assignments = NULL;
+    size_t count = 0;
+    int r = assignment_list(duty->store, &assignments, &count, err);
+    for (size_t i = 0; r == 0 && i < count; i++) {
+        struct store_run run;
+        if (assignments[i].state != ASSIGNMENT_PAUSED &&
+            duty->store->ops->get_run(duty->store, assignments[i].run_id, &run, NULL) == 0) {
+            intake_count_running(duty->intake, run.agent_id, run.id);
+        }
+    }
+    free(assignments);
+    return r;
+}
+
+struct run_ids {
+    char (*ids)[ID_SIZE];
+    size_t count;
+};
+
+static void add_id(void *context, const char *run_id)
+{
+    struct run_ids *list = context;
+    list->ids = memory_resize(list->ids, list->count + 1, ID_SIZE);
+    memcpy(list->ids[list->count++], run_id, ID_SIZE);
+}
+
+static void note_ended(struct duty *duty)
+{
+    struct run_ids list = {0};
+    intake_list_running(duty->intake, add_id, &list);
+    for (size_t i = 0; i < list.count; i++) {
+        if (!orchestrator_is_executing(duty->options.orchestrator, list.ids[i])) {
+            intake_ended(duty->intake, list.ids[i]);
+        }
+    }
+    free(list.ids);
+}
+
+/* ---- Starting ------------------------------------------------------------------------------- */
+
+static const struct duty_plan *find_plan(const struct duty *duty, const char *name)
+{
+    for (const struct duty_role *role = duty->roles; role != NULL; role = role->next) {
+        if (role->is_used && strcmp(role->plan.name, name) == 0) {
+            return &role->plan;
+        }
+    }
+    return NULL;
+}
+
+/** Whether trying again can help. */
+static bool may_pass(int code)
+{
+    return code == RONDO_ERR_IO || code == RONDO_ERR_FULL || code == RONDO_ERR_BUSY ||
+           code == RONDO_ERR_TIMEOUT || code == RONDO_ERR_SYSTEM;
+}
+
+static void wait_to_start(struct duty *duty, const char *reason)
+{
+    duty->restart_at_ns = clock_monotonic(duty->clock) + DUTY_RETRY_NS;
+    if (!duty->is_start_failing) {
+        duty_log(duty, "start requests wait: %s", reason);
+    }
+    duty->is_start_failing = true;
+}
+
+/** @return 0, 1 when it must wait, or why it can never be a run */
+static int create_run(struct duty *duty, const struct start_request *request,
+                      struct rondo_error *err)
+{
+    char by[64];
+    struct loop_spec spec;
+    enum orchestrator_answer answer = ORCHESTRATOR_FULL;
+    const struct duty_plan *plan = find_plan(duty, request->role);
+    if (plan == NULL) { /* It left just now; the request waits until it returns. */
+        return error_set(err, RONDO_ERR_BUSY, "the role %s is not on duty", request->role);
+    }
+    duty_plan_spec(plan, request, &spec);
+    snprintf(by, sizeof(by), "%s trigger", request->kind);
+    int r = orchestrator_queue_run(duty->options.orchestrator, &spec, by, &answer, err);
+    loop_spec_fini(&spec);
+    if (r == 0 && answer == ORCHESTRATOR_HELD) {
+        return error_set(err, RONDO_ERR_BUSY, "another run of the exclusive agent %s executes",
+                         request->role);
+    }
+    if (r == 0 && answer != ORCHESTRATOR_QUEUED) {
+        return error_set(err, RONDO_ERR_BUSY, "the server takes no more runs now");
+    }
+    return r;
+}
+
+/** @return whether the next one may be tried at once */
+static bool start_request(struct duty *duty, const struct start_request *request)
+{
+    struct rondo_error err = {0};
+    int r = create_run(duty, request, &err);
+    if (r < 0 && may_pass(r)) {
+        intake_postpone(duty->intake, request->id);
+        wait_to_start(duty, err.message);
+        return false;
+    }
+    if (r < 0) {
+        r = intake_refuse(duty->intake, request, err.message, &err);
+    } else {
+        r = intake_started(duty->intake, request, &err);
+    }
+    if (r < 0) { /* The run may exist; then the next try finds it. */
+        wait_to_start(duty, err.message);
+        return false;
+    }
+    duty->is_start_failing = false;
+    return true;
+}
+
+void duty_start_requests(struct duty *duty)
+{
+    note_ended(duty);
+    int64_t now_ns = clock_monotonic(duty->clock);
+    if (duty->restart_at_ns > now_ns) {
+        return;
+    }
+    duty->restart_at_ns = 0;
+    bool may_continue = true;
+    while (may_continue) {
+        struct rondo_error err = {0};
+        struct start_request request = {0};
+        int r = intake_next(duty->intake, &request, &err);
+        if (r < 0) {
+            wait_to_start(duty, err.message);
+        }
+        may_continue = r == 1 && start_request(duty, &request);
+        start_request_fini(&request);
+    }
+}

@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Roles on duty: starting what waits, reloading files, naming what cannot work. */
+#include "../../orchestrator/orchestrator_world.h"
+
+#include "source/duty/duty.h"
+#include "source/duty/status.h"
+
+#include <pthread.h>
+#include <sys/stat.h>
+
+/** A role whose model answers once. @param name of its agent */
+#define ROLE(name, triggers)                                                           \
+    "apiVersion: initrunner/v1\nkind: Agent\nmetadata:\n  name: " name                 \
+    "\nspec:\n  role: You test.\n  model: {provider: scripted, name: turns.jsonl}\n  " \
+    "triggers:\n" triggers
+
+#define CRON(schedule) "    - {type: cron, schedule: '" schedule "', prompt: tick}\n"
+#define DISCORD        "    - {type: discord, channel_ids: ['1']}\n"
+#define NEVER          "0 0 29 2 1"
+
+struct duty_world {
+    struct orchestrator_world *server;
+    _Atomic(struct duty *) duty;
+    char file[128];
+    char workspace[128];
+    char log[4096];
+    pthread_mutex_t lock; /* guards `log` */
+};
+
+static void keep_log(void *context, const char *line)
+{
+    struct duty_world *world = context;
+    pthread_mutex_lock(&world->lock);
+    size_t len = strlen(world->log);
+    snprintf(world->log + len, sizeof(world->log) - len, "%s\n", line);
+    pthread_mutex_unlock(&world->lock);
+}
+
+static bool is_logged(struct duty_world *world, const char *text)
+{
+    pthread_mutex_lock(&world->lock);
+    bool is_found = strstr(world->log, text) != NULL;
+    pthread_mutex_unlock(&world->lock);
+    return is_found;
+}
+
+static void settled(void *context)
+{
+    struct duty_world *world = context;
+    struct duty *duty = world->duty;
+    if (duty != NULL) {
+        duty_wake(duty);
+    }
+}
+
+static int duty_up(void **state)
+{
+    void *server = NULL;
+    struct duty_world *world = memory_new_zero(1, sizeof(*world));
+    world_up(&server);
+    world->server = server;
+    pthread_mutex_init(&world->lock, NULL);
+    write_file(world->server, "turns.jsonl", "{\"text\":\"hello\"}\n");
+    world_path(world->server, "tester.yaml", world->file, sizeof(world->file));
+    world_path(world->server, "workspace", world->workspace, sizeof(world->workspace));
+    assert_int_equal(mkdir(world->workspace, 0700), 0);
+    world->server->options.on_settled = settled;
+    world->server->options.settled_context = world;
+    world_start(world->server);
+    *state = world;
+    return 0;
+}
+
+static int duty_down(void **state)
+{
+    struct duty_world *world = *state;
+    void *server = world->server;
+    if (world->duty != NULL) {
+        duty_drain(world->duty);
+    }
+    world_stop(world->server);
+    duty_stop(world->duty);
+    world_down(&server);
+    pthread_mutex_destroy(&world->lock);
+    free(world);
+    return 0;
+}
+
+#define DUTY_TEST(name) TEST_WITH(name, duty_up, duty_down)
+
+/** @param path NULL = the role's file */
+static int start_duty(struct duty_world *world, const char *path, struct rondo_error *err)
+{
+    const char *paths[] = {path == NULL ? world->file : path, NULL};
+    struct duty_options options = {
+        .runtime = world->server->runtime,
+        .orchestrator = world->server->orchestrator,
+        .http = world->server->http,
+        .paths = paths,
+        .workspace = world->workspace,
+        .queue = {.max_waiting = 10, .max_running = 1},
+        .log = keep_log,
+        .log_context = world,
+    };
+    struct duty *duty = NULL;
+    int r = duty_start(&options, &duty, err);
+    world->duty = duty;
+    return r;
+}
+
+static void begin_duty(struct duty_world *world, const char *role)
+{
+    struct rondo_error err = {0};
+    write_file(world->server, "tester.yaml", role);
+    if (start_duty(world, NULL, &err) < 0) {
+        fail_msg("%s", err.message);
+    }
+}
+
+static struct intake_result submit(struct duty_world *world, const char *prompt, const char *key)
+{
+    struct rondo_error err = {0};
+    struct intake_result result;
+    struct intake_event event = {.source = "tester/test",
+                                 .role = "tester",
+                                 .kind = "test",
+                                 .prompt = prompt,
+                                 .key = key,
+                                 .context = "{\"number\":7}"};
+    if (intake_submit(duty_intake(world->duty), &event, &result, &err) < 0) {
+        fail_msg("%s", err.message);
+    }
+    return result;
+}
+
+struct status_search {
+    const char *id_part;
+    char found[1024];
+};
+
+static bool find_status(const struct source_status *status, void *context)
+{
+    struct status_search *search = context;
+    if (strstr(status->id, search->id_part) != NULL) {
+        snprintf(search->found, sizeof(search->found), "%s|%s|%s", status->summary, status->problem,
+                 status->is_on_duty ? "on" : "off");
+    }
+    return true;
+}
+
+/** "SUMMARY|PROBLEM|on" of the source whose id holds a text; "" = none. */
+static const char *status_of(struct duty_world *world, const char *id_part,
+                             struct status_search *search)
+{
+    *search = (struct status_search){.id_part = id_part};
+    assert_int_equal(source_statuses_read(world->server->store, find_status, search, NULL), 0);
+    return search->found;
+}
+
+#define WAIT_STATUS(world, id_part, text)                                       \
+    do {                                                                        \
+        struct status_search search_;                                           \
+        WAIT_FOR(strcmp(status_of((world), (id_part), &search_), (text)) == 0); \
+    } while (0)
+
+static void wait_run(struct duty_world *world, const char *run_id)
+{
+    struct store_run run;
+    struct store *store = world->server->store;
+    WAIT_FOR(store->ops->get_run(store, run_id, &run, NULL) == 0);
+    wait_status(world->server, run_id, RONDO_COMPLETED);
+}
+
+/* ---- Starting ------------------------------------------------------------------------------- */
+
+DUTY_TEST(an_event_becomes_a_run_that_names_it)
+{
+    struct duty_world *world = *state;
+    begin_duty(world, ROLE("tester", CRON(NEVER)));
+    struct intake_result result = submit(world, "do it", "a");
+    wait_run(world, result.run_id);
+    WAIT_FOR(intake_state(duty_intake(world->duty)).running == 0);
+    assert_int_equal(events_of(world->server, result.run_id, "run.created", "\"number\":7"), 1);
+    assert_int_equal(intake_state(duty_intake(world->duty)).waiting, 0);
+}
+
+DUTY_TEST(events_that_wait_are_started_one_after_the_other)
+{
+    struct duty_world *world = *state;
+    begin_duty(world, ROLE("tester", CRON(NEVER)));
+    struct intake_result first = submit(world, "one", NULL);
+    struct intake_result second = submit(world, "two", NULL);
+    struct intake_result third = submit(world, "three", NULL);
+    wait_run(world, first.run_id);
+    wait_run(world, second.run_id);
+    wait_run(world, third.run_id);
+    assert_int_equal(runs_in_store(world->server), 3);
+}
+
+DUTY_TEST(what_waited_when_a_daemon_ended_is_started_by_the_next)
+{
+    struct duty_world *world = *state;
+    begin_duty(world, ROLE("tester", CRON(NEVER)));
+    duty_drain(world->duty);
+    struct intake_result result = submit(world, "one", "a");
+    duty_stop(world->duty);
+    world->duty = NULL;
+    begin_duty(world, ROLE("tester", CRON(NEVER)));
+    wait_run(world, result.run_id);
+    assert_int_equal(submit(world, "one", "a").outcome, INTAKE_DUPLICATE);
+}
+
+/* ---- Sources -------------------------------------------------------------------------------- */
+
+DUTY_TEST(a_trigger_that_cannot_work_is_named_and_the_others_work)
+{
+    struct duty_world *world = *state;
+    begin_duty(world, ROLE("tester", DISCORD CRON(NEVER)));
+    assert_true(is_logged(world, "is left out: it needs a connection by WebSocket"));
+    WAIT_STATUS(world, "tester/cron-", NEVER "||on");
+}
+
+DUTY_TEST(a_role_without_a_trigger_that_works_is_no_daemon)
+{
+    struct duty_world *world = *state;
+    struct rondo_error err = {0};
+    write_file(world->server, "tester.yaml", ROLE("tester", DISCORD));
+    assert_int_equal(start_duty(world, NULL, &err), RONDO_ERR_INVALID);
+    assert_non_null(strstr(err.message, "no role has a trigger that works"));
+}
+
+DUTY_TEST(the_same_trigger_twice_counts_once)
+{
+    struct duty_world *world = *state;
+    begin_duty(world, ROLE("tester", CRON(NEVER) CRON(NEVER)));
+    assert_true(is_logged(world, "the same trigger occurs twice"));
+}
+
+/* ---- Reloading ------------------------------------------------------------------------------ */
+
+DUTY_TEST(a_changed_file_changes_the_sources)
+{
+    struct duty_world *world = *state;
+    begin_duty(world, ROLE("tester", CRON(NEVER)));
+    WAIT_STATUS(world, "tester/cron-", NEVER "||on");
+    write_file(world->server, "tester.yaml", ROLE("tester", CRON("0 1 29 2 1")));
+    WAIT_STATUS(world, "tester/cron-", "0 1 29 2 1||on");
+}
+
+DUTY_TEST(a_bad_file_keeps_the_role_as_it_was)
+{
+    struct duty_world *world = *state;
+    begin_duty(world, ROLE("tester", CRON(NEVER)));
+    write_file(world->server, "tester.yaml", "kind: [");
+    WAIT_FOR(is_logged(world, "the role stays as it was before"));
+    struct intake_result result = submit(world, "one", NULL);
+    wait_run(world, result.run_id);
+    WAIT_STATUS(world, "tester/cron-", NEVER "||on");
+}
+
+DUTY_TEST(a_file_that_agents_can_write_is_reloaded_only_when_a_person_has_confirmed_it)
+{
+    struct duty_world *world = *state;
+    memcpy(world->workspace, world->server->folder, sizeof(world->server->folder));
+    begin_duty(world, ROLE("tester", CRON(NEVER)));
+    write_file(world->server, "tester.yaml", ROLE("tester", CRON("0 1 29 2 1")));
+    WAIT_FOR(is_logged(world, "the role stays as it was before"));
+    WAIT_STATUS(world, "tester/cron-", NEVER "||on");
+}
+
+DUTY_TEST(a_file_that_comes_into_a_folder_comes_on_duty_and_one_that_goes_leaves)
+{
+    struct duty_world *world = *state;
+    struct rondo_error err = {0};
+    struct status_search search;
+    write_file(world->server, "tester.yaml", ROLE("tester", CRON(NEVER)));
+    if (start_duty(world, world->server->folder, &err) < 0) {
+        fail_msg("%s", err.message);
+    }
+    write_file(world->server, "other.yaml", ROLE("other", CRON(NEVER)));
+    WAIT_STATUS(world, "other/cron-", NEVER "||on");
+    assert_int_equal(unlink(world->file), 0);
+    WAIT_STATUS(world, "tester/cron-", "");
+    WAIT_FOR(status_of(world, "other/cron-", &search)[0] != '\0');
+    assert_int_equal(submit(world, "one", NULL).outcome, INTAKE_REFUSED);
+}
+
+DUTY_TEST(two_files_with_one_name_are_one_role)
+{
+    struct duty_world *world = *state;
+    struct rondo_error err = {0};
+    write_file(world->server, "a.yaml", ROLE("tester", CRON(NEVER)));
+    write_file(world->server, "b.yaml", ROLE("tester", CRON(NEVER)));
+    if (start_duty(world, world->server->folder, &err) < 0) {
+        fail_msg("%s", err.message);
+    }
+    assert_true(is_logged(world, "has a role of the name tester already"));
+}
