@@ -44,7 +44,8 @@ static void find_sections(const struct role *role, struct role_findings *finding
         const char *path;
         const char *message;
     } sections[] = {
-        {"triggers", "spec.triggers", "run does not start triggers yet: it makes this one run"},
+        {"triggers", "spec.triggers",
+         "run makes this one run; `rondo daemon` starts runs by triggers"},
         {"sinks", "spec.sinks", "run does not send results to sinks yet"},
         {"ingest", "spec.ingest", "run does not ingest yet: there is no search_documents"},
         {"memory", "spec.memory", "run has no long-term memory yet: nothing is remembered"},

@@ -3,6 +3,8 @@
  * rondo serve: orchestrator, warnings, API, dashboard and exporters of a store in one process. The
  * main thread starts the parts from the bottom up, waits for signals, feeds the service manager's
  * watchdog, and ends the parts from the top down.
+ *
+ * rondo daemon: the same, with roles on duty.
  */
 #include "alert/monitor.h"
 #include "base/clock.h"
@@ -19,11 +21,13 @@
 #include "policy/watch.h"
 #include "server/auth/token.h"
 #include "server/server.h"
+#include "source/duty/duty.h"
 #include "telemetry/metrics.h"
 #include "telemetry/telemetry.h"
 
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -58,120 +62,86 @@ struct serve_values {
     char *store;
     int64_t lease_ns;
     int64_t wants_quiet;
+    /* Of `rondo daemon`: */
+    char **roles; /* absolute paths; NULL = `rondo serve` */
+    char *skill_dir;
+    char *model;
+    int64_t is_autopilot;
+    int64_t accepts_unprotected;
+    int64_t max_running;
+    int64_t max_role_running;
+    int64_t max_waiting;
+    int64_t queue_rule;
 };
 
 static const struct option_choice orphan_choices[] = {
     {"resume", ORPHANS_RESUME}, {"close", ORPHANS_CLOSE}, {"leave", ORPHANS_LEAVE}, {0}};
 
+static const struct option_choice rule_choices[] = {{"queue", QUEUE_WAIT},
+                                                    {"coalesce", QUEUE_COALESCE},
+                                                    {"drop_oldest", QUEUE_DROP_OLDEST},
+                                                    {"refuse", QUEUE_REFUSE},
+                                                    {0}};
+
 const struct option_row serve_options[] = {
-    {.name = "listen",
-     .letter = 'l',
-     .kind = OPTION_LIST,
-     .offset = offsetof(struct serve_values, listen),
-     .argument = "ADDRESS",
-     .by_default = DEFAULT_LISTEN,
-     .help =
-         "HOST:PORT, [IPV6]:PORT or unix:PATH; repeatable. Clients on other machines need a token",
-     .group = "Serving"},
-    {.name = "host",
-     .kind = OPTION_LIST,
-     .offset = offsetof(struct serve_values, hosts),
-     .argument = "NAME",
-     .help = "Another host name that clients use, as with a proxy; repeatable. Every client then "
-             "needs a token"},
-    {.name = "url",
+#include "cli/commands/serve_options.def"
+    {0},
+};
+
+const struct option_row daemon_options[] = {
+    {.name = "skill-dir",
      .kind = OPTION_TEXT,
-     .offset = offsetof(struct serve_values, url),
-     .argument = "URL",
-     .help =
-         "Address of the dashboard for links in warnings. With https, every client needs a token"},
-    {.name = "require-token",
+     .offset = offsetof(struct serve_values, skill_dir),
+     .argument = "FOLDER",
+     .help = "Another folder in which skills are looked for",
+     .group = "Roles",
+     .completes = COMPLETE_FOLDER},
+    {.name = "model",
+     .kind = OPTION_TEXT,
+     .offset = offsetof(struct serve_values, model),
+     .argument = "PROVIDER:NAME",
+     .help = "Model of all roles, instead of their own"},
+    {.name = "autopilot",
      .kind = OPTION_FLAG,
-     .offset = offsetof(struct serve_values, needs_token),
-     .help = "Require a token from every client, including local programs"},
-    {.name = "rate",
+     .offset = offsetof(struct serve_values, is_autopilot),
+     .help = "Every trigger of a role with `autonomy` starts autonomous runs"},
+    {.name = "accept-unprotected",
+     .kind = OPTION_FLAG,
+     .offset = offsetof(struct serve_values, accepts_unprotected),
+     .help = "Run without protections that a role requests and this version does not have"},
+    {.name = "max-running",
      .kind = OPTION_INT,
-     .offset = offsetof(struct serve_values, rate),
+     .offset = offsetof(struct serve_values, max_running),
      .argument = "N",
-     .by_default = "200",
-     .help = "Requests per second and token or peer",
-     .low = 1,
-     .high = 1000000},
-    {.name = "max-connections",
-     .kind = OPTION_INT,
-     .offset = offsetof(struct serve_values, max_connections),
-     .argument = "N",
-     .by_default = "1024",
-     .help = "Concurrent connections",
-     .low = 1,
-     .high = 100000},
-    {.name = "max-loops",
-     .kind = OPTION_INT,
-     .offset = offsetof(struct serve_values, max_loops),
-     .argument = "N",
-     .by_default = "what descriptors, memory and threads allow",
-     .help = "Runs executed at the same time; others are queued",
-     .group = "Runs",
+     .by_default = "16",
+     .help = "Runs of all triggers at the same time",
+     .group = "Events",
      .low = 1,
      .high = LIMIT_LOOPS_PER_PROCESS},
-    {.name = "max-queue",
+    {.name = "max-role-running",
      .kind = OPTION_INT,
-     .offset = offsetof(struct serve_values, max_queue),
+     .offset = offsetof(struct serve_values, max_role_running),
      .argument = "N",
-     .by_default = "1000",
-     .help = "Queued runs; when the queue is full, new runs are refused",
+     .by_default = "4",
+     .help = "Runs of one role at the same time; other events wait",
      .low = 1,
-     .high = 1000000},
-    {.name = "workspace",
-     .kind = OPTION_TEXT,
-     .offset = offsetof(struct serve_values, workspace),
-     .argument = "FOLDER",
-     .by_default = "the working directory",
-     .help = "Default workspace of runs",
-     .completes = COMPLETE_FOLDER},
-    {.name = "orphans",
+     .high = LIMIT_LOOPS_PER_PROCESS},
+    {.name = "max-waiting",
+     .kind = OPTION_INT,
+     .offset = offsetof(struct serve_values, max_waiting),
+     .argument = "N",
+     .by_default = "100",
+     .help = "Events of one role that may wait",
+     .low = 0,
+     .high = LIMIT_QUEUE_LENGTH},
+    {.name = "when-full",
      .kind = OPTION_CHOICE,
-     .offset = offsetof(struct serve_values, orphans),
-     .by_default = "resume",
-     .help = "What to do with runs whose process died",
-     .choices = orphan_choices},
-    {.name = "close-after",
-     .kind = OPTION_DURATION,
-     .offset = offsetof(struct serve_values, close_after_ns),
-     .argument = "DURATION",
-     .by_default = "5m",
-     .help = "Time until a dead run that cannot be executed here is closed as error"},
-    {.name = "drain",
-     .kind = OPTION_DURATION,
-     .offset = offsetof(struct serve_values, drain_ns),
-     .argument = "DURATION",
-     .by_default = "30s",
-     .help = "Time for active iterations to finish at shutdown; 0 = none"},
-    {.name = "prices",
-     .kind = OPTION_TEXT,
-     .offset = offsetof(struct serve_values, prices),
-     .argument = "FILE",
-     .help = "Prices of models, as for `rondo run`",
-     .completes = COMPLETE_FILE},
-    {.name = "stall-after",
-     .kind = OPTION_DURATION,
-     .offset = offsetof(struct serve_values, stall_ns),
-     .argument = "DURATION",
-     .by_default = "10m",
-     .help = "Warn when an active run has recorded no event for this long; 0 = never",
-     .group = "Warnings"},
-    OPTION_ROW_STORE(struct serve_values),
-    {.name = "lease",
-     .kind = OPTION_DURATION,
-     .offset = offsetof(struct serve_values, lease_ns),
-     .argument = "DURATION",
-     .by_default = "30s",
-     .help = "Time after which others may take over the runs of a frozen process"},
-    {.name = "quiet",
-     .letter = 'q',
-     .kind = OPTION_FLAG,
-     .offset = offsetof(struct serve_values, wants_quiet),
-     .help = "Print only warnings and errors"},
+     .offset = offsetof(struct serve_values, queue_rule),
+     .by_default = "queue",
+     .help = "queue: sources wait; coalesce: one event of each source waits, the newest; "
+             "drop_oldest, refuse: events are lost, and recorded",
+     .choices = rule_choices},
+#include "cli/commands/serve_options.def"
     {0},
 };
 
@@ -184,8 +154,10 @@ struct serving {
     struct telemetry *telemetry;
     struct monitor *monitor;
     struct orchestrator *orchestrator;
+    struct duty *duty; /* NULL: `rondo serve` */
     struct server *server;
     pthread_mutex_t lock; /* guards: */
+    struct duty *woken;   /* the same while the orchestrator may call it */
     struct server *told;  /* the server, while the parts below it may call it */
     pthread_mutex_t audit_lock;
     uint64_t audit_lost; /* lines that stderr did not take, under audit_lock */
@@ -241,6 +213,24 @@ static int64_t or_none(int64_t duration_ns)
     return duration_ns == 0 ? -1 : duration_ns;
 }
 
+/** A run executes no more: another one may start. */
+static void wake_duty(void *context)
+{
+    struct serving *serving = context;
+    pthread_mutex_lock(&serving->lock);
+    if (serving->woken != NULL) {
+        duty_wake(serving->woken);
+    }
+    pthread_mutex_unlock(&serving->lock);
+}
+
+static void set_woken(struct serving *serving, struct duty *duty)
+{
+    pthread_mutex_lock(&serving->lock);
+    serving->woken = duty;
+    pthread_mutex_unlock(&serving->lock);
+}
+
 static int start_orchestrator(struct serving *serving, struct rondo_error *err)
 {
     const struct serve_values *values = serving->values;
@@ -257,8 +247,43 @@ static int start_orchestrator(struct serving *serving, struct rondo_error *err)
         .orphans = (enum orchestrator_orphans)values->orphans,
         .log = log_line,
         .is_quiet = values->wants_quiet != 0,
+        .on_settled = wake_duty,
+        .settled_context = serving,
     };
     return orchestrator_start(&options, &serving->orchestrator, err);
+}
+
+static int start_duty(struct serving *serving, struct rondo_error *err)
+{
+    const struct serve_values *values = serving->values;
+    if (values->roles == NULL) {
+        return 0;
+    }
+    struct duty_options options = {
+        .runtime = serving->session.runtime,
+        .orchestrator = serving->orchestrator,
+        .http = serving->http,
+        .paths = (const char *const *)values->roles,
+        .workspace = serving->workspace,
+        .config_folder = serving->config_folder,
+        .prices_file = values->prices,
+        .skill_folder = values->skill_dir,
+        .model = values->model,
+        .is_autonomous = values->is_autopilot != 0,
+        .accepts_unprotected = values->accepts_unprotected != 0,
+        .max_running = (uint64_t)values->max_running,
+        .queue = {.max_waiting = (uint64_t)values->max_waiting,
+                  .max_running = (uint64_t)values->max_role_running,
+                  .rule = (enum queue_rule)values->queue_rule},
+        .log = log_line,
+        .is_quiet = values->wants_quiet != 0,
+    };
+    int r = duty_start(&options, &serving->duty, err);
+    if (r == 0) {
+        set_woken(serving, serving->duty);
+        duty_wake(serving->duty); /* A run may have ended meanwhile. */
+    }
+    return r;
 }
 
 /** The monitor has made a warning. */
@@ -372,12 +397,16 @@ static int start_parts(struct serving *serving, struct rondo_error *err)
     if (r == 0) {
         r = start_orchestrator(serving, err);
     }
+    r = r < 0 ? r : start_duty(serving, err);
     return r < 0 ? r : start_server(serving, err);
 }
 
-/** Top down: readers are told first, then runs are parked, then what is left is sent. */
+/** Top down: no more events, readers are told, runs are parked, what is left is sent. */
 static void stop_parts(struct serving *serving)
 {
+    if (serving->duty != NULL) {
+        duty_drain(serving->duty);
+    }
     if (serving->server != NULL) {
         server_drain(serving->server);
     }
@@ -386,6 +415,8 @@ static void stop_parts(struct serving *serving)
     }
     set_told(serving, NULL);
     server_stop(serving->server);
+    set_woken(serving, NULL);
+    duty_stop(serving->duty);
     orchestrator_stop(serving->orchestrator);
     monitor_stop(serving->monitor);
     telemetry_stop(serving->telemetry, FLUSH_NS);
@@ -545,15 +576,48 @@ static int open_and_serve(const struct serve_values *values)
     return exit_code;
 }
 
-int cmd_serve(const struct invocation *invocation)
+/** Paths of roles as they are now, whatever the working directory is later. */
+static int resolve_roles(char **words, struct serve_values *values)
+{
+    size_t count = memory_count_list((const char *const *)words);
+    values->roles = memory_new_zero(count + 1, sizeof(char *));
+    for (size_t i = 0; i < count; i++) {
+        /* opens: a path that the user gave; duty reads it */
+        values->roles[i] = realpath(words[i], NULL);
+        if (values->roles[i] == NULL) {
+            return report_failure(EXIT_USAGE, "%s: %s", words[i], strerror(errno));
+        }
+    }
+    return EXIT_OK;
+}
+
+static int serve_command(const struct invocation *invocation, const struct option_row *rows,
+                         bool has_roles)
 {
     struct serve_values values = {.drain_ns = ORCHESTRATOR_DEFAULT_DRAIN_NS,
-                                  .stall_ns = MONITOR_DEFAULT_STALL_NS};
-    struct option_set set = {.rows = serve_options, .values = &values};
-    struct parsed parsed = command_parse(invocation, &set, 0, 0);
+                                  .stall_ns = MONITOR_DEFAULT_STALL_NS,
+                                  .max_waiting = INTAKE_DEFAULT_QUEUE,
+                                  .max_role_running = INTAKE_DEFAULT_ROLE_RUNNING};
+    struct option_set set = {.rows = rows, .values = &values};
+    struct parsed parsed =
+        command_parse(invocation, &set, has_roles ? 1 : 0, has_roles ? INT_MAX : 0);
     if (!parsed.is_over) {
-        parsed.exit_code = open_and_serve(&values);
+        parsed.exit_code = has_roles ? resolve_roles(parsed.argv, &values) : EXIT_OK;
+        if (parsed.exit_code == EXIT_OK) {
+            parsed.exit_code = open_and_serve(&values);
+        }
     }
+    memory_free_list(values.roles);
     option_set_fini(&set);
     return parsed.exit_code;
+}
+
+int cmd_serve(const struct invocation *invocation)
+{
+    return serve_command(invocation, serve_options, false);
+}
+
+int cmd_daemon(const struct invocation *invocation)
+{
+    return serve_command(invocation, daemon_options, true);
 }

@@ -10,6 +10,7 @@
 #include "base/memory.h"
 #include "loop/runtime.h"
 #include "source/duty/duty_internal.h"
+#include "source/hook_ports.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -294,6 +295,7 @@ int duty_start(const struct duty_options *options, struct duty **ret_duty, struc
     struct duty *duty = memory_new_zero(1, sizeof(*duty));
     duty->watch_fd = -1;
     set_options(duty, options);
+    duty->ports = hook_ports_new();
     pthread_rwlock_init(&duty->hooks_lock, NULL);
     int r = open_descriptors(duty, err);
     r = r < 0 ? r : open_intake(duty, err);
@@ -337,6 +339,7 @@ void duty_stop(struct duty *duty)
     }
     duty_drain(duty);
     duty_free_roles(duty);
+    hook_ports_free(duty->ports);
     intake_close(duty->intake);
     if (duty->wake_fd > 0) {
         close(duty->wake_fd);

@@ -57,6 +57,7 @@ struct duty {
     struct store *store;
     const struct clock *clock;
     struct intake *intake;
+    struct hook_ports *ports;
 
     struct duty_role *roles;
     size_t role_count;
