@@ -261,7 +261,8 @@ static int check_roles(const struct duty *duty, struct rondo_error *err)
     for (const struct duty_role *role = duty->roles; role != NULL; role = role->next) {
         used += role->is_used ? 1 : 0;
         for (const struct duty_source *at = role->sources; at != NULL; at = at->next) {
-            working += at->source != NULL ? 1 : 0;
+            /* Without a trigger, nothing would ever schedule a follow-up. */
+            working += at->source != NULL && strcmp(at->type->name, "scheduled") != 0 ? 1 : 0;
         }
     }
     if (used == 0) {
@@ -315,6 +316,7 @@ int duty_start(const struct duty_options *options, struct duty **ret_duty, struc
         duty_stop(duty);
         return r;
     }
+    runtime_listen(duty->options.runtime, wake, duty);
     *ret_duty = duty;
     return 0;
 }
@@ -323,6 +325,7 @@ void duty_drain(struct duty *duty)
 {
     atomic_store(&duty->is_ending, true);
     if (duty->has_thread) {
+        runtime_listen(duty->options.runtime, NULL, NULL);
         duty_wake(duty);
         pthread_join(duty->thread, NULL);
         duty->has_thread = false;

@@ -78,6 +78,24 @@ static int make_specs(const struct role *role, const struct duty_reading *readin
     return r;
 }
 
+/** The role's triggers, after the one for follow-ups of an agent that can schedule them. */
+static struct json_object *make_triggers(const struct role *role)
+{
+    struct json_object *own = json_member(json_member(role->normal, "spec"), "triggers");
+    size_t count = json_object_is_type(own, json_type_array) ? json_object_array_length(own) : 0;
+    struct json_object *all = json_object_new_array();
+    if (role->autonomy.is_given) {
+        struct json_object *scheduled = json_object_new_object();
+        json_object_object_add(scheduled, "type", json_object_new_string("scheduled"));
+        json_object_object_add(scheduled, "autonomous", json_object_new_boolean(true));
+        json_object_array_add(all, scheduled);
+    }
+    for (size_t i = 0; i < count; i++) {
+        json_object_array_add(all, json_object_get(json_object_array_get_idx(own, i)));
+    }
+    return all;
+}
+
 static int use_role(struct role *role, const struct duty_reading *reading,
                     struct role_findings *findings, struct duty_plan *plan, struct rondo_error *err)
 {
@@ -92,7 +110,7 @@ static int use_role(struct role *role, const struct duty_reading *reading,
     }
     snprintf(plan->name, sizeof(plan->name), "%s", role->name);
     plan->folder = memory_dup_string(role->folder);
-    plan->triggers = json_object_get(json_member(json_member(role->normal, "spec"), "triggers"));
+    plan->triggers = make_triggers(role);
     return 0;
 }
 
@@ -152,6 +170,17 @@ static char *write_origin(const struct start_request *request)
     return buf_steal(&json);
 }
 
+/** How many follow-ups in a row led to a request. */
+static int64_t depth_of(const struct start_request *request)
+{
+    auto_json struct json_object *context = NULL;
+    if (strcmp(request->kind, "scheduled") != 0 ||
+        json_parse(request->context, strlen(request->context), &context, NULL) < 0) {
+        return 0;
+    }
+    return json_get_int(context, "depth", 1);
+}
+
 void duty_plan_spec(const struct duty_plan *plan, const struct start_request *request,
                     struct loop_spec *ret_spec)
 {
@@ -161,5 +190,6 @@ void duty_plan_spec(const struct duty_plan *plan, const struct start_request *re
     spec.prompt = memory_dup_string(request->prompt);
     memcpy(spec.run_id, request->id, ID_SIZE);
     spec.origin = write_origin(request);
+    (void)agent_allow_follow_ups(&spec, depth_of(request), NULL);
     *ret_spec = spec;
 }

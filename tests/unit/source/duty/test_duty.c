@@ -2,6 +2,7 @@
 /* Roles on duty: starting what waits, reloading files, naming what cannot work. */
 #include "../../orchestrator/orchestrator_world.h"
 
+#include "agent/follow_up.h"
 #include "source/duty/duty.h"
 #include "source/duty/status.h"
 
@@ -125,6 +126,7 @@ static struct intake_result submit(struct duty_world *world, const char *prompt,
                                  .role = "tester",
                                  .kind = "test",
                                  .prompt = prompt,
+                                 .mode = START_AUTONOMOUS,
                                  .key = key,
                                  .context = "{\"number\":7}"};
     if (intake_submit(duty_intake(world->duty), &event, &result, &err) < 0) {
@@ -234,6 +236,46 @@ DUTY_TEST(the_same_trigger_twice_counts_once)
     struct duty_world *world = *state;
     begin_duty(world, ROLE("tester", CRON(NEVER) CRON(NEVER)));
     assert_true(is_logged(world, "the same trigger occurs twice"));
+}
+
+/* ---- Follow-ups ----------------------------------------------------------------------------- */
+
+static bool find_started(const struct follow_up *follow_up, void *context)
+{
+    if (follow_up->state == FOLLOW_UP_STARTED) {
+        snprintf(context, ID_SIZE, "%s", follow_up->run_id);
+    }
+    return true;
+}
+
+/** The run that the follow-up of the tester became, or "". */
+static const char *started_run(struct duty_world *world, char ret_run_id[ID_SIZE])
+{
+    ret_run_id[0] = '\0';
+    assert_int_equal(
+        follow_ups_read(world->server->store, "tester", find_started, ret_run_id, NULL), 0);
+    return ret_run_id;
+}
+
+DUTY_TEST(a_run_schedules_another_one_and_the_chain_ends_at_its_limit)
+{
+    struct duty_world *world = *state;
+    char run_id[ID_SIZE];
+    char asked_by[80];
+    write_file(world->server, "turns.jsonl",
+               "{\"tool_calls\":[{\"name\":\"schedule_followup\",\"arguments\":{\"prompt\":"
+               "\"again\",\"delay_seconds\":1}}]}\n"
+               "{\"tool_calls\":[{\"name\":\"finish_task\",\"arguments\":{\"summary\":"
+               "\"done\"}}]}\n");
+    begin_duty(world, ROLE("tester", CRON(NEVER)) "  autonomy: {max_schedule_depth: 1}\n");
+    struct intake_result first = submit(world, "one", NULL);
+    wait_run(world, first.run_id);
+    WAIT_FOR(started_run(world, run_id)[0] != '\0');
+    wait_run(world, run_id);
+    snprintf(asked_by, sizeof(asked_by), "\"scheduled_by_run\":\"%s\"", first.run_id);
+    assert_int_equal(events_of(world->server, run_id, "run.created", asked_by), 1);
+    assert_int_equal(events_of(world->server, run_id, "tool.finished", "Cannot schedule"), 1);
+    assert_int_equal(runs_in_store(world->server), 2);
 }
 
 /* ---- Reloading ------------------------------------------------------------------------------ */
