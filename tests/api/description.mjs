@@ -18,6 +18,7 @@ import {
   free_port,
   here,
   nothing,
+  rondo,
   start,
   until,
 } from "./support.mjs";
@@ -208,6 +209,43 @@ async function scenes(server) {
     await server.has_ended(runs[name]);
   }
   return runs;
+}
+
+/** Have an agent on duty schedule follow-ups. @return two that are pending */
+async function follow_ups(server) {
+  const home = folder("duty");
+  const role = [
+    "apiVersion: initrunner/v1",
+    "kind: Agent",
+    "metadata: {name: checker}",
+    "spec:",
+    "  role: You check.",
+    "  model: {provider: scripted, name: turns.jsonl}",
+    "  autonomy: {}",
+    "  triggers: [{type: heartbeat, file: list.md, interval_seconds: 1, autonomous: true}]",
+  ];
+  const later = { name: "schedule_followup", arguments: { prompt: "look", delay_seconds: 86400 } };
+  const done = { name: "finish_task", arguments: { summary: "done" } };
+  const turns = [[later, later], [done]].map((calls) => JSON.stringify({ tool_calls: calls }));
+  fs.writeFileSync(path.join(home, "role.yaml"), `${role.join("\n")}\n`);
+  fs.writeFileSync(path.join(home, "turns.jsonl"), `${turns.join("\n")}\n`);
+  fs.writeFileSync(path.join(home, "list.md"), "- [ ] look\n");
+  const listen = `unix:${path.join(home, "rondo.sock")}`;
+  const daemon = start(
+    rondo,
+    ["daemon", "role.yaml", "--store", server.store, "--listen", listen],
+    { cwd: home, env: server.env },
+  );
+  const pending = await until(
+    () => `follow-ups: ${daemon.out}`,
+    async () => {
+      const { follow_ups: list } = await server.get("/v1/follow-ups?agent=checker");
+      return list.length > 1 && list;
+    },
+  );
+  daemon.kill("SIGKILL");
+  await daemon.ended;
+  return pending;
 }
 
 /** The parts of the tour: all of them in turn are each operation with success and an error. */
@@ -467,6 +505,26 @@ const stops = {
     await tour.call("listPolicyChanges", 400, { query: "?limit=0", is_wrong: true });
     await tour.call("getPolicyChange", 200, { path: { number: String(changes[0].number) } });
     await tour.call("getPolicyChange", 404, { path: { number: "999" } });
+  },
+
+  async duty(tour, { server }) {
+    const [first, second] = await follow_ups(server);
+    const one = { path: { id: first.id } };
+    const none = { path: { id: "none" } };
+    await tour.call("listFollowUps", 200);
+    await tour.call("listFollowUps", 400, { query: "?all=perhaps", is_wrong: true });
+    await tour.call("getFollowUp", 200, one);
+    await tour.call("getFollowUp", 404, none);
+    await tour.call("changeFollowUp", 200, {
+      ...one,
+      body: { due: "2100-01-15T14:30:00Z", prompt: "look again" },
+    });
+    await tour.call("changeFollowUp", 422, { ...one, body: {}, is_wrong: true });
+    await tour.call("changeFollowUp", 404, { ...none, body: { prompt: "look" } });
+    await tour.call("cancelFollowUp", 200, { path: { id: second.id } });
+    await tour.call("cancelFollowUp", 409, { path: { id: second.id }, body: {} });
+    await tour.call("cancelFollowUp", 404, none);
+    await tour.call("listFollowUps", 200, { query: "?agent=checker&all=true" });
   },
 
   async sinks(tour, { hook, server }) {
