@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Role files: found, read, read again when they or their skills change. All opens: a person named
- * the paths; what a role may do is checked when it is read (agent_confirm_role).
+ * Role files: found, read, read again when they or their skills change.
+ *
+ * all opens: paths that a person named; what a role may do is checked when it is read
+ * (agent_confirm_role).
  */
 #include "base/ascii.h"
 #include "base/error.h"

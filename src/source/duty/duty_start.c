@@ -32,21 +32,21 @@ int duty_count_running(struct duty *duty, struct rondo_error *err)
     return r;
 }
 
-struct run_ids {
+struct running_list {
     char (*ids)[ID_SIZE];
     size_t count;
 };
 
 static void add_id(void *context, const char *run_id)
 {
-    struct run_ids *list = context;
+    struct running_list *list = context;
     list->ids = memory_resize(list->ids, list->count + 1, ID_SIZE);
     memcpy(list->ids[list->count++], run_id, ID_SIZE);
 }
 
 static void note_ended(struct duty *duty)
 {
-    struct run_ids list = {0};
+    struct running_list list = {0};
     intake_list_running(duty->intake, add_id, &list);
     for (size_t i = 0; i < list.count; i++) {
         if (!orchestrator_is_executing(duty->options.orchestrator, list.ids[i])) {
