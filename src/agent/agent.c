@@ -4,6 +4,7 @@
  * continues after a kill as after the previous step.
  */
 #include "agent/internal.h"
+#include "agent/output.h"
 #include "agent/todo.h"
 
 #include "base/auto.h"
@@ -143,6 +144,20 @@ static void write_unanswered(struct agent *agent)
     }
 }
 
+/** A program reads the answer: one that does not fit the role's schema fails. */
+static bool fits_schema(struct agent *agent, int next)
+{
+    auto_buf struct buf why = {0};
+    bool is_checked = next == AGENT_BODY_OVER && agent->config.mode != AGENT_AUTONOMOUS &&
+                      agent->schema != NULL && !agent->config.is_dry_run;
+    if (!is_checked || output_check(agent->schema, agent_words(agent), &why)) {
+        return true;
+    }
+    snprintf(agent->message, sizeof(agent->message),
+             "the answer does not fit the schema of spec.output: %.400s", buf_string(&why));
+    return false;
+}
+
 static void report(struct agent *agent, int next)
 {
     const struct agent_memory *memory = &agent->memory;
@@ -181,6 +196,8 @@ static int end_body(struct agent *agent, int next, struct rondo_error *err)
     agent->has_failed = next == AGENT_BODY_FAILED || is_unanswered(agent, next);
     if (is_unanswered(agent, next)) {
         write_unanswered(agent);
+    } else if (!fits_schema(agent, next)) {
+        agent->has_failed = true;
     }
     report(agent, next);
     if (r == 0 && agent->config.mode == AGENT_CHAT) {

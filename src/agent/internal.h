@@ -62,6 +62,7 @@ struct agent {
     const char *agent_folders[2]; /* the workspace, for paths that a person named */
     struct agent_config config;
     struct strategy strategy;
+    struct json_object *schema; /* of answers; NULL = they are text. Owned */
     struct agent_memory memory;
     struct agent_spending spending;
     struct model *model;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Opening an agent: its keys, its model, its tools, and what it knows already. */
 #include "agent/internal.h"
+#include "agent/output.h"
 
 #include "agent/pin.h"
 #include "base/auto.h"
@@ -220,6 +221,22 @@ static int check_protected(const struct agent_config *config, struct rondo_error
     return r;
 }
 
+/** The system prompt is the run's; what it must answer with follows from its role. */
+static void set_system(struct agent *agent)
+{
+    auto_buf struct buf text = {0};
+    agent->schema = output_schema(agent->config.role);
+    if (agent->schema == NULL) {
+        model_set_system(agent->model, agent->config.system);
+        return;
+    }
+    buf_append_string(&text, agent->config.system);
+    output_write_system(agent->schema, &text);
+    free(agent->config.system);
+    agent->config.system = memory_dup_string(buf_string(&text));
+    model_set_system(agent->model, agent->config.system);
+}
+
 static int open_all(struct agent *agent, const struct loop_spec *spec, struct rondo_error *err)
 {
     int r = agent_config_read(spec->agent, &agent->config, err);
@@ -255,7 +272,7 @@ static int open_all(struct agent *agent, const struct loop_spec *spec, struct ro
     if (r < 0) {
         return r;
     }
-    model_set_system(agent->model, agent->config.system);
+    set_system(agent);
     agent_offer_tools(agent);
     role_drop_normal(agent->config.role);
     return 0;
@@ -326,6 +343,7 @@ void agent_free(struct agent *agent)
     json_object_put(agent->security);
     agent_config_fini(&agent->config);
     strategy_fini(&agent->strategy);
+    json_object_put(agent->schema);
     free(agent->workspace);
     free(agent->model_id);
     hidden_paths_free(agent->hide_paths);

@@ -36,6 +36,23 @@ static void warn(const struct role *role, struct role_findings *findings, const 
                  message, NULL);
 }
 
+/** Single answers are checked against a schema that the role has in it. */
+static void find_output(const struct role *role, struct json_object *output,
+                        struct role_findings *findings)
+{
+    if (strcmp(json_get_string(output, "type", "text"), "json_schema") != 0) {
+        return;
+    }
+    if (json_member(output, "schema_file") != NULL) {
+        warn(role, findings, "spec.output",
+             "run does not read `schema_file`: write the schema as `schema`, and answers are "
+             "checked");
+    } else if (role->autonomy.is_given) {
+        warn(role, findings, "spec.output",
+             "only single answers are checked against the schema, not autonomous runs");
+    }
+}
+
 static void find_sections(const struct role *role, struct role_findings *findings)
 {
     struct json_object *spec = json_member(role->normal, "spec");
@@ -64,9 +81,7 @@ static void find_sections(const struct role *role, struct role_findings *finding
         warn(role, findings, "spec.tool_search",
              "run does not hide tools: the model sees them all");
     }
-    if (strcmp(json_get_string(json_member(spec, "output"), "type", "text"), "json_schema") == 0) {
-        warn(role, findings, "spec.output", "run does not check answers against a schema yet");
-    }
+    find_output(role, json_member(spec, "output"), findings);
 }
 
 static bool runs_tool(const char *type)

@@ -57,3 +57,25 @@ Feature: Strategies of autonomous agents
     And the last message of request 2 mentions "REFLECTION (1/2) -- CORRECTNESS"
     And the last message of request 3 mentions "REFLECTION (2/2) -- COMPLETENESS"
     And stdout mentions "Summary: third"
+
+  Scenario: An answer for a program is checked against the schema of the role
+    Given a role with
+      """
+      output:
+        type: json_schema
+        schema: {type: object, properties: {total: {type: number}}, required: [total]}
+      """
+    And a file "good.jsonl" with
+      """
+      {"text": "{\"total\": 4.5}"}
+      """
+    And a file "bad.jsonl" with
+      """
+      {"text": "About four."}
+      """
+    When I run `rondo run role.yaml -p 'Add' --model scripted:good.jsonl`
+    Then the exit code is 0
+    And stdout mentions "4.5"
+    When I run `rondo run role.yaml -p 'Add' --model scripted:bad.jsonl`
+    Then the exit code is 3
+    And stderr mentions "does not fit the schema of spec.output: it is not one JSON object"

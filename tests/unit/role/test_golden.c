@@ -155,3 +155,35 @@ TEST(files_that_keep_or_break_a_rule_have_their_verdict)
     }
     assert_int_equal(for_each(expected, check_verdict), 83);
 }
+
+/** Files that are run as they are: nothing is left out and no protection is missing. */
+static size_t whole_count;
+
+static void count_whole(const char *name, struct json_object *golden)
+{
+    (void)golden;
+    struct role_reading reading = read_file(DATA "roles-v1.0.0/", name, ROLE_SCHEMA_1_13);
+    struct role_findings lost = {0};
+    role_find_unsupported(reading.role, &lost);
+    for (size_t i = 0; i < lost.count; i++) {
+        if (lost.items[i].line == 0 || lost.items[i].column == 0) {
+            fail_msg("%s: %s is named without its place", name, lost.items[i].path);
+        }
+    }
+    whole_count += lost.count == 0 && role_findings_unprotected(&reading.findings) == 0 ? 1 : 0;
+    role_findings_fini(&lost);
+    reading_fini(&reading);
+}
+
+/** The number only grows. */
+TEST(real_files_lose_no_setting_or_name_it_with_its_place)
+{
+    auto_json struct json_object *golden = read_json(DATA "roles-v1.0.0/golden.json");
+    if (golden == NULL) {
+        print_message("%s is absent: skipped\n", DATA);
+        skip();
+    }
+    whole_count = 0;
+    for_each(golden, count_whole);
+    assert_true(whole_count >= 18);
+}

@@ -559,7 +559,7 @@ TEST(what_run_does_not_do_is_said_by_name)
     struct role_reading reading =
         read_right(HEAD "  triggers: [{type: discord}]\n  sinks: [{type: file, path: x}]\n"
                         "  ingest: {sources: []}\n  memory: {}\n  observability: {}\n"
-                        "  output: {type: json_schema, schema: {type: object}}\n"
+                        "  output: {type: json_schema, schema_file: x}\n"
                         "  security: {content: {pii_redaction: true, redact_patterns: [x]},"
                         " docker: {enabled: true}}\n"
                         "  tools: [{type: shell}, {type: sql, database: x}, {type: zzz}]\n");
