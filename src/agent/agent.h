@@ -54,7 +54,7 @@ bool agent_has_model(const struct role *role);
 /**
  * The model for a role that names none: RONDO_MODEL, INITRUNNER_MODEL, else the usual model of the
  * first provider whose key is set (anthropic, openai, google, groq, mistral, cohere, xai). The
- * variables come from the environment and from `.env` files, as keys do.
+ * variables come from the environment and the `.env` of the home, keys also from that of the role.
  * @param ret_model  "provider:name", owned
  * @param ret_source what it was chosen by; appended
  */

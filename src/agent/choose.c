@@ -63,20 +63,31 @@ static void find_key(const struct dotenv *dotenv, char **ret_model, struct buf *
     }
 }
 
+/**
+ * The name of a model decides what an agent does (`scripted:FILE` is one), so it never comes from a
+ * `.env` beside the role, which agents may write.
+ */
+static int read_variables(char **ret_model, struct buf *ret_source, struct rondo_error *err)
+{
+    static const char *const variables[] = {"RONDO_MODEL", "INITRUNNER_MODEL"};
+    struct dotenv *home = NULL;
+    int r = dotenv_read(NULL, &home, err);
+    for (size_t i = 0; i < 2 && r == 0 && *ret_model == NULL; i++) {
+        r = read_variable(home, variables[i], ret_model, ret_source, err);
+    }
+    dotenv_free(home);
+    return r;
+}
+
 static int choose(const struct dotenv *dotenv, char **ret_model, struct buf *ret_source,
                   struct rondo_error *err)
 {
-    static const char *const variables[] = {"RONDO_MODEL", "INITRUNNER_MODEL"};
-    for (size_t i = 0; i < 2 && *ret_model == NULL; i++) {
-        int r = read_variable(dotenv, variables[i], ret_model, ret_source, err);
-        if (r < 0) {
-            return r;
-        }
-    }
-    if (*ret_model == NULL) {
+    int r = read_variables(ret_model, ret_source, err);
+    if (r == 0 && *ret_model == NULL) {
         find_key(dotenv, ret_model, ret_source);
     }
-    return *ret_model != NULL
+    return r < 0 ? r
+           : *ret_model != NULL
                ? 0
                : error_set(err, RONDO_ERR_INVALID,
                            "the role names no model, and none can be chosen: use --model "

@@ -126,6 +126,20 @@ Feature: Role files are checked before they are run
     Then the exit code is 2
     And stderr mentions "RONDO_MODEL"
 
+  Scenario: A file beside the role does not name the model
+    Given a file "role.yaml" with
+      """
+      name: worker
+      prompt: You help.
+      """
+    And a file ".env" with
+      """
+      RONDO_MODEL=scripted:turns.jsonl
+      """
+    When I run `env -u OPENAI_API_KEY -u ANTHROPIC_API_KEY -u GOOGLE_API_KEY -u GROQ_API_KEY -u MISTRAL_API_KEY -u CO_API_KEY -u XAI_API_KEY rondo run role.yaml -p x`
+    Then the exit code is 2
+    And stderr mentions "the role names no model, and none can be chosen"
+
   # ---- rondo tools ----
 
   Scenario: The tools of a role are listed, with those of its MCP server
