@@ -20,7 +20,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (sandbox_git_config_is_harmless(text, size)) {
         char *both = fuzz_bytes(data, size);
         FUZZ_CHECK(memmem(text, size, "\n\tfsmonitor", 11) == NULL);
-        FUZZ_CHECK(memmem(text, size, "\n[include", 9) == NULL);
+        FUZZ_CHECK(memmem(text, size, "\n[include]\n\tpath", 16) == NULL);
         FUZZ_CHECK(sandbox_git_config_is_harmless(both, size));
         free(both);
     }

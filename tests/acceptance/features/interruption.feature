@@ -43,6 +43,18 @@ Feature: Interruptions, resuming, and one executor at a time
     Then its exit code is 130
     And no process of "worker.sh" is left
 
+  Scenario: A worker that ignores TERM is killed five seconds after the limit of time
+    Given a worker
+      """
+      trap '' TERM; sleep 96 & while :; do sleep 0.05; done
+      """
+    When I run `rondo loop --time-limit 1s -- ./worker.sh`
+    Then the exit code is 8
+    And the last event is "run.finished" with status "timeout"
+    And the run took less than 12 seconds
+    And no process of "worker.sh" is left
+    And no process of "sleep 96" is left
+
   Scenario: After kill -9 nothing of the worker is left and the run goes on
     Given a worker that stops to wait in iteration 2
       """
