@@ -111,9 +111,9 @@ static void write_figure(enum run_limit counter, int64_t value, char *ret_text, 
     }
 }
 
-static void record_warning(struct loop *loop, enum run_limit counter, struct journal_event *event)
+static void record_warning(struct loop *loop, enum run_limit counter, struct journal_event event)
 {
-    struct event_limit_warning *warning = &event->limit_warning;
+    struct event_limit_warning *warning = &event.limit_warning;
     char reached[FORMAT_DURATION_SIZE];
     char limit[FORMAT_DURATION_SIZE];
     char left[FORMAT_DURATION_SIZE];
@@ -125,7 +125,7 @@ static void record_warning(struct loop *loop, enum run_limit counter, struct jou
     snprintf(message, sizeof(message), "%s of %s %s, %s left", reached, limit,
              counter == RUN_LIMIT_COST ? "cost" : run_limit_name(counter), left);
     warning->message = message;
-    loop_record(loop, event);
+    loop_record(loop, &event);
 }
 
 /** A single answer of a role is one iteration by its nature; that it reaches it is no news. */
@@ -143,7 +143,7 @@ static void warn_of_limits(struct loop *loop, const struct policy_limit limits[R
         struct journal_event event;
         if (!is_single_answer(&loop->spec, i, &limits[i]) &&
             loop_step_warning(&loop->state, i, &limits[i], begins, &event)) {
-            record_warning(loop, i, &event);
+            record_warning(loop, i, event);
         }
     }
 }
