@@ -446,8 +446,8 @@ TEST(test_two_hundred_readers_of_many_runs_get_their_own)
             append(world, run, seq, 1, "note");
         }
     }
+    await_in_turns(readers, 200, "event 20\"");
     for (unsigned i = 0; i < 200; i++) {
-        await(&readers[i], "event 20\"");
         check_ids(&readers[i], 1, 20);
         close_reader(&readers[i]);
     }
