@@ -35,6 +35,15 @@ struct loop_update {
  */
 void loop_set_update(struct loop *loop, const struct loop_update *update);
 
+/**
+ * Change memories with the next commit, together with the events that are recorded until then.
+ * @param change copied; what the store would refuse must not come here
+ */
+void loop_record_memory(struct loop *loop, const struct store_memory_change *change);
+
+/** Whether changes of memories wait for a commit. */
+bool loop_has_memories(const struct loop *loop);
+
 /** Like loop_commit, also when there is no event: for what loop_set_update() has set. */
 int loop_commit_update(struct loop *loop, struct rondo_error *err);
 

@@ -97,6 +97,8 @@ static int try_commit(struct loop *loop, size_t count, bool is_release,
         .checkpoint = checkpoint,
         .interim = loop->interim == NULL ? NULL : &loop->interim->stored,
         .update = loop->update == NULL ? NULL : &loop->update->change,
+        .memories = loop->memories,
+        .memory_count = loop->tried_memories,
         .summary = loop->tried_summary,
         .lease_ns = is_release ? 0 : runtime_lease_ns(loop->runtime),
         .mail_taken = loop->tried_mail,
@@ -121,6 +123,8 @@ static void drop_committed(struct loop *loop, size_t count)
     }
     checkpoint_record_free(loop->interim);
     loop->interim = NULL;
+    loop_drop_memories(loop, loop->tried_memories);
+    loop->tried_memories = 0;
     loop->pending_count -= count;
     memmove(loop->pending, loop->pending + count, loop->pending_count * sizeof(*loop->pending));
     loop->tried_count = 0;
@@ -174,6 +178,7 @@ static void freeze(struct loop *loop, size_t count)
         loop->tried_summary = loop_summary_of(&loop->state, loop->spec.condition_count);
         loop->tried_summary.iteration_limit = loop->limit_ahead;
         loop->tried_mail = loop->mail_taken;
+        loop->tried_memories = loop->memory_count;
         add_interim(loop);
     }
 }

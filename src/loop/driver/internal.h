@@ -55,6 +55,9 @@ struct loop {
     size_t tried_count; /* leading events of a commit whose outcome is unknown: must not change, */
     struct store_summary tried_summary; /* nor what belongs to them */
     uint64_t tried_mail;
+    struct store_memory_change *memories; /* that wait; their texts are owned */
+    size_t memory_count;
+    size_t tried_memories;                /* leading ones that belong to the commit that is tried */
     struct checkpoint_record *checkpoint; /* to be committed with pending[checkpoint_at] */
     size_t checkpoint_at;
     const struct loop_update *update;  /* goes with the next commit; the body's, NULL = none */
@@ -111,6 +114,9 @@ void loop_take_back_state(struct loop *loop);
 
 /** The body's state is that of its iteration, or was saved on demand. */
 void loop_keep_state(struct loop *loop);
+
+/** Release the first of the memories that wait: they are committed, or the loop is freed. */
+void loop_drop_memories(struct loop *loop, size_t count);
 
 /** Whether an error of the store may go away by itself, so that trying again makes sense. */
 bool loop_is_store_failure(int code);

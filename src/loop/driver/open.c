@@ -59,6 +59,8 @@ void loop_free(struct loop *loop)
         free(loop->pending[i].data);
     }
     free(loop->pending);
+    loop_drop_memories(loop, loop->memory_count);
+    free(loop->memories);
     checkpoint_record_free(loop->checkpoint);
     checkpoint_record_free(loop->interim);
     for (size_t i = 0; i < LIMIT_CONDITIONS && loop->verify_denials != NULL; i++) {
