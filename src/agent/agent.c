@@ -4,6 +4,7 @@
  * continues after a kill as after the previous step.
  */
 #include "agent/internal.h"
+#include "agent/memories.h"
 #include "agent/output.h"
 #include "agent/todo.h"
 
@@ -215,6 +216,7 @@ int agent_run(struct agent *agent, const char *words, struct rondo_error *err)
     int next = AGENT_CONTINUE;
     agent_begin_iteration(&agent->memory, loop_state(agent->loop)->iteration);
     agent->started_ns = clock_monotonic(runtime_clock(agent->runtime));
+    agent_offer_procedures(agent);
     while (next == AGENT_CONTINUE) {
         next = take_step(agent, words, err);
     }

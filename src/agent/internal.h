@@ -65,6 +65,7 @@ struct agent {
     struct json_object *schema; /* of answers; NULL = they are text. Owned */
     struct agent_memory memory;
     struct agent_spending spending;
+    struct agent_memories *memories; /* NULL = the role has no memory */
     struct model *model;
     char *model_id; /* "provider:name" */
     struct dotenv *dotenv;

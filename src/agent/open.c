@@ -3,6 +3,7 @@
 #include "agent/internal.h"
 #include "agent/output.h"
 
+#include "agent/memories.h"
 #include "agent/pin.h"
 #include "base/auto.h"
 #include "base/error.h"
@@ -262,6 +263,9 @@ static int open_all(struct agent *agent, const struct loop_spec *spec, struct ro
         r = open_tools(agent, spec, err);
     }
     if (r == 0) {
+        r = agent_open_memories(agent, spec->agent_id, err);
+    }
+    if (r == 0) {
         r = check_conditions(agent, spec, err);
     }
     if (r < 0) {
@@ -336,6 +340,7 @@ void agent_free(struct agent *agent)
     }
     agent_memory_fini(&agent->memory);
     toolbox_free(agent->toolbox);
+    agent_free_memories(agent);
     mcp_shared_free(agent->shared);
     spending_fini(&agent->spending);
     model_free(agent->model);

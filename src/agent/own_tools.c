@@ -7,6 +7,7 @@
  * evaluated first, and what is not met comes back as the tool's answer.
  */
 #include "agent/internal.h"
+#include "agent/memories.h"
 #include "agent/todo.h"
 
 #include "base/auto.h"
@@ -235,9 +236,11 @@ static int answer_unmet(struct agent *agent, size_t index)
     return answer_text(agent, index, "error", &text);
 }
 
-static int accept_finish(struct agent *agent, size_t index, const char *status)
+static int accept_finish(struct agent *agent, size_t index, const char *status,
+                         struct json_object *arguments)
 {
     auto_buf struct buf text = {0};
+    agent_remember_finish(agent, status, json_get_string(arguments, "summary", ""));
     buf_printf(&text, "Task finished (%s).", status);
     answer_text(agent, index, "ok", &text);
     return AGENT_BODY_OVER;
@@ -275,7 +278,7 @@ static int call_finish(struct agent *agent, size_t index, struct json_object *ar
                               run_finish_name(finish));
     }
     if (finish != FINISH_COMPLETED || spec->condition_count == 0) {
-        return accept_finish(agent, index, run_finish_name(finish));
+        return accept_finish(agent, index, run_finish_name(finish), arguments);
     }
     agent_begin_call(agent, index); /* What is recorded after the round would devalue it. */
     int r = loop_verify_in_body(agent->loop, err);
@@ -284,7 +287,7 @@ static int call_finish(struct agent *agent, size_t index, struct json_object *ar
     }
     const struct run_state *state = loop_state(agent->loop);
     if (run_conditions_met(state) == spec->condition_count) {
-        return accept_finish(agent, index, run_finish_name(finish));
+        return accept_finish(agent, index, run_finish_name(finish), arguments);
     }
     return cancel_is_set(agent_cancel(agent)) ? AGENT_BODY_CUT : answer_unmet(agent, index);
 }

@@ -92,7 +92,7 @@ struct model_tool {
 
 /** Set the tools, once for all requests. */
 void model_set_tools(struct model *model, const struct model_tool *tools, size_t count);
-/** Set the system prompt, once for all requests. */
+/** Set the system prompt of the requests that follow. No request is under way. */
 void model_set_system(struct model *model, const char *text);
 
 enum model_message_kind {

@@ -53,6 +53,25 @@ static void find_output(const struct role *role, struct json_object *output,
     }
 }
 
+static void find_memory(const struct role *role, struct json_object *memory,
+                        struct role_findings *findings)
+{
+    struct json_object *embeddings = json_member(memory, "embeddings");
+    struct json_object *consolidation = json_member(memory, "consolidation");
+    static const char path[] = "spec.memory.consolidation";
+    bool is_in_file = json_member(role->places, path) != NULL;
+    if (json_get_string(embeddings, "provider", "")[0] != '\0' ||
+        json_get_string(embeddings, "model", "")[0] != '\0') {
+        warn(role, findings, "spec.memory.embeddings",
+             "run does not use embeddings yet: memories are found by their words");
+    }
+    if (memory != NULL && json_get_bool(consolidation, "enabled", true) &&
+        strcmp(json_get_string(consolidation, "interval", ""), "manual") != 0) {
+        warn(role, findings, is_in_file ? path : "spec.memory",
+             "run does not derive facts from episodes yet: the agent can use remember");
+    }
+}
+
 static void find_sections(const struct role *role, struct role_findings *findings)
 {
     struct json_object *spec = json_member(role->normal, "spec");
@@ -65,7 +84,6 @@ static void find_sections(const struct role *role, struct role_findings *finding
          "run makes this one run; `rondo daemon` starts runs by triggers"},
         {"sinks", "spec.sinks", "run does not send results to sinks yet"},
         {"ingest", "spec.ingest", "run does not ingest yet: there is no search_documents"},
-        {"memory", "spec.memory", "run has no long-term memory yet: nothing is remembered"},
         {"observability", "spec.observability",
          "has no effect: traces go where OTEL_EXPORTER_OTLP_ENDPOINT says"},
     };
@@ -76,6 +94,7 @@ static void find_sections(const struct role *role, struct role_findings *finding
             warn(role, findings, sections[i].path, "%s", sections[i].message);
         }
     }
+    find_memory(role, json_member(spec, "memory"), findings);
     struct json_object *search = json_member(spec, "tool_search");
     if (search != NULL && json_get_bool(search, "enabled", false)) {
         warn(role, findings, "spec.tool_search",
