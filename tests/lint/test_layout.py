@@ -21,8 +21,11 @@ class Layout(unittest.TestCase):
         self.assertFalse(is_apart("/var/lib/rondo/rondo.db", "/var/lib/rondo/workspace"))
         self.assertTrue(is_apart("/var/lib/rondo/store/rondo.db", "/var/lib/rondo/workspace"))
 
-    def test_the_service(self):
-        text = (ROOT / "share/rondo.service.in").read_text()
+    def test_the_services(self):
+        for name in ("rondo.service.in", "rondo-daemon.service.in"):
+            self.check_service((ROOT / "share" / name).read_text())
+
+    def check_service(self, text):
         store = re.search(r"--store (\S+)", text).group(1)
         workspace = re.search(r"--workspace (\S+)", text).group(1)
         self.assertTrue(is_apart(store, workspace))

@@ -9,7 +9,7 @@
 /** Bytes of a prompt that lists show. */
 #define SHOWN_PROMPT_BYTES 200
 
-/** Write the members of an object that is open (docs/api.md: Source, StartRequest, Refusal). */
+/** Write the members of an object that is open (docs/api.md). */
 void show_source_members(const struct source_status *status, struct json_writer *writer);
 void show_request_members(const struct start_request *request, struct json_writer *writer);
 void show_refusal_members(const struct start_refusal *refusal, struct json_writer *writer);

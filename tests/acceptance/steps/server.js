@@ -14,9 +14,9 @@ After(async function () {
 
 // ---- The server ----
 
-async function serve(world, options = "") {
+async function serve(world, options = "", command = "serve") {
   const isBound = options.includes("--listen");
-  const line = `rondo serve ${isBound ? "" : `--listen ${world.address ?? "127.0.0.1:0"}`} ${options}`;
+  const line = `rondo ${command} ${isBound ? "" : `--listen ${world.address ?? "127.0.0.1:0"}`} ${options}`;
   const server = world.start(line.replace(/  +/g, " "), "server");
   world.it ??= server;
   server.options = options;

@@ -1,0 +1,74 @@
+Feature: Agents on duty
+
+  @B-daemon-start
+  Scenario: A role without a trigger is no daemon
+    Given a role
+    When I run `rondo daemon role.yaml --listen 127.0.0.1:0`
+    Then the exit code is 2
+    And stderr mentions "no role has a trigger that works"
+
+  @B-daemon-triggers
+  Scenario: A changed file starts one run, and what it comes from stays in its journal
+    Given a model that answers
+      | text |
+      | done |
+    And a file "inbox/first.txt" with
+      """
+      hello
+      """
+    And a role with
+      """
+      triggers:
+        - {type: file_watch, paths: [inbox], debounce_seconds: 0.1}
+      """
+    And a daemon of `role.yaml`
+    And the source of type "file_watch" is soon on duty
+    When I write "inbox/second.txt"
+    Then 1 run of "worker" soon is "completed"
+    When I run `rondo logs last --json`
+    Then stdout mentions "\"kind\":\"file_watch\""
+
+  @B-daemon-troubleshooting
+  Scenario: A trigger that cannot work is named, and the others work
+    Given a role with
+      """
+      triggers:
+        - {type: discord}
+        - {type: cron, schedule: "0 0 29 2 *", prompt: leap}
+      """
+    And a daemon of `role.yaml`
+    Then the server says "is left out: it needs a connection by WebSocket"
+    And the source of type "cron" is soon on duty
+
+  @B-daemon-reload
+  Scenario: A role is reloaded when its file changes, and a bad file keeps it as it was
+    Given a file "roles/one.yaml" with
+      """
+      apiVersion: initrunner/v1
+      kind: Agent
+      metadata: {name: one}
+      spec:
+        role: You do what you are told.
+        model: {provider: openai, name: gpt-5-mini}
+        triggers: [{type: cron, schedule: "0 0 29 2 *", prompt: leap}]
+      """
+    And a folder "workspace"
+    And a daemon of `roles --workspace workspace`
+    And the source of type "cron" is soon "0 0 29 2 *"
+    When I replace "0 0 29 2 *" with "0 1 29 2 *" in "roles/one.yaml"
+    Then the source of type "cron" is soon "0 1 29 2 *"
+    When I replace "schedule" with "shedule" in "roles/one.yaml"
+    Then the server says "the role stays as it was before"
+    And the source of type "cron" is soon "0 1 29 2 *"
+
+  @B-daemon-signals
+  Scenario: A daemon ends in good order, and the next one continues
+    Given a role with
+      """
+      triggers: [{type: cron, schedule: "0 0 29 2 *", prompt: leap}]
+      """
+    And a daemon of `role.yaml`
+    When I end the server with TERM
+    Then the server ended with 0
+    When the daemon starts again
+    Then the source of type "cron" is soon on duty

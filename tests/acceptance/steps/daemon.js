@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// Steps that start a daemon and follow what it makes of events.
+"use strict";
+
+const { Given, Then, When } = require("@cucumber/cucumber");
+const fs = require("node:fs");
+const { serve } = require("./server");
+
+Given(/^a daemon of `(.+)`$/, function (words) {
+  return serve(this, words, "daemon");
+});
+
+When("the daemon starts again", function () {
+  return serve(this, this.server.options, "daemon");
+});
+
+/** Lines of a command that writes JSON. */
+function listed(world, ...words) {
+  return world
+    .ask(...words, "--json")
+    .stdout.split("\n")
+    .filter((line) => line !== "")
+    .map((line) => JSON.parse(line));
+}
+
+Then("{int} run(s) of {string} soon is/are {string}", async function (count, agent, status) {
+  await this.until(`${count} runs of ${agent} that are ${status}`, () => {
+    const runs = listed(this, "runs", "--agent", agent);
+    return runs.filter((run) => run.status === status).length === count;
+  });
+});
+
+Then("the source of type {string} is soon on duty", async function (type) {
+  await this.until(`a source of type ${type}`, () =>
+    listed(this, "sources").some((source) => source.type === type && source.problem === null),
+  );
+});
+
+Then("the source of type {string} is soon {string}", async function (type, summary) {
+  await this.until(`a source ${type} ${summary}`, () =>
+    listed(this, "sources").some((source) => source.type === type && source.summary === summary),
+  );
+});
+
+Given("a folder {string}", function (name) {
+  fs.mkdirSync(this.path(name));
+});
+
+When("I write {string}", function (name) {
+  this.write(name, "hello\n");
+});
+
+When("I replace {string} with {string} in {string}", function (before, after, name) {
+  this.write(name, fs.readFileSync(this.path(name), "utf8").replace(before, after));
+});
