@@ -355,6 +355,12 @@ static const char *why_tokens(const struct serve_values *values)
     return is_secure ? "--url with https: there is a proxy" : NULL;
 }
 
+static bool receive_hook(void *context, const char *name, const struct source_delivery *delivery,
+                         struct source_answer *ret_answer)
+{
+    return duty_receive(context, name, delivery, ret_answer);
+}
+
 static int start_server(struct serving *serving, struct rondo_error *err)
 {
     const struct serve_values *values = serving->values;
@@ -372,6 +378,8 @@ static int start_server(struct serving *serving, struct rondo_error *err)
         .needs_token = why_tokens(values) != NULL,
         .max_connections = (unsigned)values->max_connections,
         .requests_per_second = (unsigned)values->rate,
+        .receive_hook = serving->duty == NULL ? NULL : receive_hook,
+        .hook_context = serving->duty,
         .log = log_line,
         .audit = values->wants_quiet != 0 ? NULL : audit_line,
         .log_context = serving,
@@ -401,14 +409,15 @@ static int start_parts(struct serving *serving, struct rondo_error *err)
     return r < 0 ? r : start_server(serving, err);
 }
 
-/** Top down: no more events, readers are told, runs are parked, what is left is sent. */
+/** Top down: readers and senders of webhooks are told, no more events, runs are parked, what is
+ * left is sent. */
 static void stop_parts(struct serving *serving)
 {
-    if (serving->duty != NULL) {
-        duty_drain(serving->duty);
-    }
     if (serving->server != NULL) {
         server_drain(serving->server);
+    }
+    if (serving->duty != NULL) {
+        duty_drain(serving->duty);
     }
     if (serving->orchestrator != NULL) {
         orchestrator_drain(serving->orchestrator);

@@ -19,7 +19,7 @@ async function serve(world, options = "", command = "serve") {
   const line = `rondo ${command} ${isBound ? "" : `--listen ${world.address ?? "127.0.0.1:0"}`} ${options}`;
   const server = world.start(line.replace(/  +/g, " "), "server");
   world.it ??= server;
-  server.options = options;
+  Object.assign(server, { options, command });
   const match = await world.until(`a server\n${line}`, () => {
     if (server.end !== undefined) throw new Error(`the server ended:\n${server.stderr}`);
     return /on http:\/\/(\S+:(\d+))/.exec(server.stderr);
@@ -37,13 +37,17 @@ Given(/^a server with `(.+)`$/, function (options) {
   return serve(this, options);
 });
 
+Given("a daemon of the role", function () {
+  return serve(this, "", "daemon role.yaml");
+});
+
 When(/^I end the server with (TERM|KILL)$/, async function (signal) {
   this.server.child.kill(`SIG${signal}`);
   await this.hasEnded(this.server);
 });
 
 When("the server starts again", function () {
-  return serve(this, this.server.options);
+  return serve(this, this.server.options, this.server.command);
 });
 
 Then("the server ended with {int}", function (code) {
