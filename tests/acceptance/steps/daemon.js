@@ -3,7 +3,6 @@
 "use strict";
 
 const { Given, Then, When } = require("@cucumber/cucumber");
-const fs = require("node:fs");
 const { serve } = require("./server");
 
 Given(/^a daemon of `(.+)`$/, function (words) {
@@ -36,20 +35,6 @@ Then("the source of type {string} is soon on duty", async function (type) {
   );
 });
 
-Then("the source of type {string} is soon {string}", async function (type, summary) {
-  await this.until(`a source ${type} ${summary}`, () =>
-    listed(this, "sources").some((source) => source.type === type && source.summary === summary),
-  );
-});
-
-Given("a folder {string}", function (name) {
-  fs.mkdirSync(this.path(name));
-});
-
 When("I write {string}", function (name) {
   this.write(name, "hello\n");
-});
-
-When("I replace {string} with {string} in {string}", function (before, after, name) {
-  this.write(name, fs.readFileSync(this.path(name), "utf8").replace(before, after));
 });
