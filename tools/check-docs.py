@@ -28,7 +28,7 @@ SUFFIXES = r"(?:c|h|def|py|sh|mjs|jsx|js|css)"
 # Pages whose `make TARGET` is one of ours; elsewhere it is one of the reader's project.
 ABOUT_SOURCES = ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "src/")
 # Places of layers to come (ARCHITECTURE.md).
-RESERVED = {"src/memory", "src/handoff", "src/source"}
+RESERVED = {"src/handoff"}
 # Names that look like ours: methods of MCP, files of readers' projects.
 FOREIGN = {"server/discover", "setup.py", "web/node_modules"}
 # Options of other programs.

@@ -2,7 +2,7 @@
 /*
  * POST /hooks/NAME: webhooks of roles on the server's listener. It is no route of the API: no token
  * opens it and it opens nothing else. The source that has the name decides what a request is worth
- * (source/webhook.c); here are the checks that hold for every request: host, origin, rate.
+ * (source/webhook/webhook.c); here are the checks that hold for every request: host, origin, rate.
  */
 #include "server/hooks.h"
 
@@ -10,7 +10,7 @@
 #include "server/auth/access.h"
 #include "server/router.h"
 #include "server/server_internal.h"
-#include "source/hook_answer.h"
+#include "source/webhook/hook_answer.h"
 
 #include <stdio.h>
 #include <string.h>

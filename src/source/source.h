@@ -21,7 +21,7 @@
  */
 #pragma once
 
-#include "source/intake.h"
+#include "source/intake/intake.h"
 
 struct hook_ports;
 struct http_client;

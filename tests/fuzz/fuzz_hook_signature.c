@@ -6,7 +6,7 @@
 #include "fuzz.h"
 
 #include "base/memory.h"
-#include "source/hook_signature.h"
+#include "source/webhook/hook_signature.h"
 
 #include <string.h>
 

@@ -5,8 +5,8 @@
  */
 #include "fuzz.h"
 
-#include "source/telegram_api.h"
-#include "source/telegram_chats.h"
+#include "source/telegram/telegram_api.h"
+#include "source/telegram/telegram_chats.h"
 
 #include <string.h>
 

@@ -10,7 +10,7 @@
 #include "base/memory.h"
 #include "loop/runtime.h"
 #include "source/duty/duty_internal.h"
-#include "source/hook_ports.h"
+#include "source/webhook/hook_ports.h"
 
 #include <errno.h>
 #include <limits.h>

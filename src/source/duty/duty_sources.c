@@ -7,7 +7,7 @@
 #include "loop/runtime.h"
 #include "source/duty/duty_internal.h"
 #include "source/duty/status.h"
-#include "source/mark.h"
+#include "source/intake/mark.h"
 
 #include <json-c/json.h>
 #include <stdio.h>

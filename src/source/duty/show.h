@@ -4,7 +4,7 @@
 
 #include "base/json/json.h"
 #include "source/duty/status.h"
-#include "source/refusal.h"
+#include "source/intake/refusal.h"
 
 /** Bytes of a prompt that lists show. */
 #define SHOWN_PROMPT_BYTES 200

@@ -6,7 +6,7 @@
 #pragma once
 
 #include "base/buf.h"
-#include "source/request.h"
+#include "source/intake/request.h"
 
 #define SOURCE_COLLECTION "source"
 

@@ -2,7 +2,7 @@
 /* Webhooks on the server's listener: what reaches a source, and that nothing else is reached. */
 #include "api_world.h"
 
-#include "source/hook_answer.h"
+#include "source/webhook/hook_answer.h"
 
 #include <pthread.h>
 

@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "loop/control/owner.h"
-#include "source/intake.h"
+#include "source/intake/intake.h"
 #include "support/test.h"
 
 #include <stdio.h>

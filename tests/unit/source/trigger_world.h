@@ -5,7 +5,7 @@
 #include "base/auto.h"
 #include "base/json/json.h"
 #include "intake_world.h"
-#include "source/mark.h"
+#include "source/intake/mark.h"
 #include "source/source.h"
 
 #include <json-c/json.h>

@@ -1,0 +1,544 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Telegram: messages of those who may write to the bot become start requests, a conversation per
+ * chat, and the answer of each run is sent to its chat. Everybody else is ignored.
+ *
+ * One thread polls and sends. The mark holds the next update and the turns of the chats; it changes
+ * in the transaction that accepts a message, so none is lost or worked on twice. Telegram offers no
+ * way to make sending idempotent. So that no reply is sent twice, "sending" is stored before each
+ * part; a part whose fate is not known is not sent again, and the log says so.
+ */
+#include "source/telegram/telegram_api.h"
+
+#include "base/auto.h"
+#include "base/cancel.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/json/json.h"
+#include "base/memory.h"
+#include "base/text/utf8.h"
+#include "model/environment.h"
+#include "source/run_answer.h"
+#include "source/source.h"
+#include "source/telegram/telegram_chats.h"
+#include "source/template.h"
+
+#include <inttypes.h>
+#include <json-c/json.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+/** How long a poll waits while nothing else is to be done, and while answers are awaited. */
+#define POLL_S      50
+#define POLL_BUSY_S 1
+/** Between two polls of a service that does not wait, and after a failure. */
+#define PAUSE_NS   NS_PER_S
+#define FAILURE_NS (30 * NS_PER_S)
+
+extern const struct source_type telegram_source_type;
+
+/** The source: one bot. */
+struct telegram {
+    struct source source;
+    struct telegram_api api;
+    struct cancel cancel;
+    char **users;
+    int64_t *ids;
+    size_t id_count;
+    char *template;
+
+    pthread_t thread;
+    bool has_thread;
+    /* Of the thread alone. */
+    struct telegram_chats chats;
+    char *stored;         /**< the mark as it is stored */
+    int64_t offset;       /**< the next update to take; chats.offset is stored */
+    bool is_stopped;      /**< nothing more of this answer is taken */
+    bool is_failing;      /**< the service does not answer, and this was logged */
+    int64_t last_ignored; /**< user that was named in the log */
+
+    atomic_uint accepted; /**< since it was opened, as the next one */
+    atomic_uint ignored;
+};
+
+__attribute__((format(printf, 2, 3))) static void log_line(const struct telegram *bot,
+                                                           const char *format, ...)
+{
+    const struct source_host *host = bot->source.host;
+    char text[400];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof(text), format, arguments);
+    va_end(arguments);
+    if (host->log != NULL) {
+        auto_buf struct buf line = {0};
+        buf_printf(&line, "%s: %s", host->id, text);
+        host->log(host->context, buf_string(&line));
+    }
+}
+
+static int64_t now_s(const struct telegram *bot)
+{
+    return clock_now(bot->source.host->clock) / NS_PER_S;
+}
+
+/* ---- The mark -------------------------------------------------------------------------------- */
+
+static void keep_mark(struct telegram *bot, struct buf *mark)
+{
+    free(bot->stored);
+    bot->stored = buf_steal(mark);
+}
+
+/** Take back what could not be stored. */
+static void restore(struct telegram *bot)
+{
+    struct rondo_error err = {0};
+    telegram_chats_fini(&bot->chats);
+    if (bot->stored != NULL && telegram_chats_decode(bot->stored, &bot->chats, &err) < 0) {
+        telegram_chats_fini(&bot->chats);
+        log_line(bot, "%s", err.message);
+    }
+}
+
+/** @return whether it is stored; else it is as before */
+static bool store(struct telegram *bot)
+{
+    auto_buf struct buf mark = {0};
+    struct rondo_error err = {0};
+    const struct source_host *host = bot->source.host;
+    telegram_chats_encode(&bot->chats, &mark);
+    if (intake_set_mark(host->intake, host->id, buf_string(&mark), &err) < 0) {
+        log_line(bot, "%s", err.message);
+        restore(bot);
+        return false;
+    }
+    keep_mark(bot, &mark);
+    return true;
+}
+
+/* ---- Messages -------------------------------------------------------------------------------- */
+
+static bool is_allowed(const struct telegram *bot, const struct telegram_message *message)
+{
+    bool is_allowed = false;
+    for (size_t i = 0; i < bot->id_count; i++) {
+        is_allowed |= bot->ids[i] == message->user;
+    }
+    for (size_t i = 0; bot->users[i] != NULL; i++) {
+        const char *name = bot->users[i] + (bot->users[i][0] == '@');
+        is_allowed |= name[0] != '\0' && strcasecmp(name, message->user_name) == 0;
+    }
+    return is_allowed;
+}
+
+static void ignore(struct telegram *bot, const struct telegram_message *message)
+{
+    atomic_fetch_add(&bot->ignored, 1);
+    if (message->user != bot->last_ignored) {
+        bot->last_ignored = message->user;
+        log_line(bot,
+                 "a message of the user %" PRId64 " is ignored: allowed_user_ids and "
+                 "allowed_users do not name them",
+                 message->user);
+    }
+}
+
+static int make_prompt(const struct telegram *bot, const struct telegram_message *message,
+                       struct buf *ret_prompt, struct rondo_error *err)
+{
+    const struct template_value values[] = {
+        {.name = "message",
+         .text = message->text,
+         .len = strlen(message->text),
+         .is_instruction = true},
+        {0},
+    };
+    telegram_chats_history(&bot->chats, message->chat, now_s(bot), ret_prompt);
+    if (ret_prompt->len > 0) {
+        buf_append_string(ret_prompt, "User: ");
+    }
+    return template_fill(bot->template, values, ret_prompt, err);
+}
+
+static int submit(struct telegram *bot, const struct telegram_message *message,
+                  struct intake_result *ret_result, struct rondo_error *err)
+{
+    char key[24];
+    char conversation[40];
+    auto_buf struct buf prompt = {0};
+    auto_buf struct buf context = {0};
+    auto_buf struct buf mark = {0};
+    int r = make_prompt(bot, message, &prompt, err);
+    if (r < 0) {
+        return r;
+    }
+    snprintf(key, sizeof(key), "%" PRId64, message->update);
+    snprintf(conversation, sizeof(conversation), "telegram:%" PRId64, message->chat);
+    buf_printf(&context, "{\"chat\":%" PRId64 ",\"user\":%" PRId64 "}", message->chat,
+               message->user);
+    bot->chats.offset = message->update + 1;
+    telegram_chats_encode(&bot->chats, &mark);
+    const struct intake_event event = {
+        .prompt = buf_string(&prompt),
+        .key = key,
+        .context = buf_string(&context),
+        .conversation = conversation,
+        .mark = buf_string(&mark),
+    };
+    r = source_submit(&bot->source, &event, ret_result, err);
+    if (r == 0 && ret_result->outcome != INTAKE_FULL) {
+        keep_mark(bot, &mark);
+    }
+    return r;
+}
+
+/** A message of somebody who may write. What cannot be stored now comes again with the next poll.
+ */
+static void accept(struct telegram *bot, const struct telegram_message *message)
+{
+    struct intake_result result = {0};
+    struct rondo_error err = {0};
+    if (telegram_chats_add(&bot->chats, message->chat, message->update, now_s(bot),
+                           message->text) == NULL) {
+        bot->is_stopped = true;
+        return;
+    }
+    int r = submit(bot, message, &result, &err);
+    if (r < 0 || result.outcome == INTAKE_FULL) {
+        log_line(bot, "a message waits: %s", r < 0 ? err.message : result.reason);
+        bot->is_stopped = true;
+        restore(bot);
+        return;
+    }
+    atomic_fetch_add(&bot->accepted, 1);
+}
+
+static void take_message(void *context, const struct telegram_message *message)
+{
+    struct telegram *bot = context;
+    if (bot->is_stopped || message->update < bot->offset) {
+        return;
+    }
+    if (message->is_text && is_allowed(bot, message)) {
+        accept(bot, message);
+    } else if (message->is_text) {
+        ignore(bot, message);
+    }
+    bot->offset = bot->is_stopped ? bot->offset : message->update + 1;
+}
+
+/** @return nanoseconds to wait before the next poll */
+static int64_t poll_messages(struct telegram *bot)
+{
+    auto_buf struct buf body = {0};
+    struct telegram_answer answer;
+    struct rondo_error err = {0};
+    bool is_busy = telegram_chats_are_waiting(&bot->chats);
+    int64_t began_ns = clock_monotonic(clock_system());
+    telegram_get_updates(&bot->api, bot->offset, is_busy ? POLL_BUSY_S : POLL_S, &body, &answer);
+    if (cancel_is_set(&bot->cancel)) {
+        return 0;
+    }
+    if (answer.outcome != TELEGRAM_DONE) {
+        if (!bot->is_failing) {
+            log_line(bot, "Telegram cannot be asked for messages: %s", answer.reason);
+        }
+        bot->is_failing = true;
+        return answer.wait_s > 0 ? answer.wait_s * NS_PER_S : FAILURE_NS;
+    }
+    int64_t before = bot->offset;
+    bot->is_failing = false;
+    bot->is_stopped = false;
+    if (telegram_read_updates(body.data, body.len, take_message, bot, &err) < 0) {
+        log_line(bot, "%s", err.message);
+        return FAILURE_NS;
+    }
+    /* What was ignored is stored with the rest of the answer. */
+    if (bot->offset != bot->chats.offset) {
+        bot->chats.offset = bot->offset;
+        bot->is_stopped |= !store(bot);
+    }
+    bool is_hurried = clock_monotonic(clock_system()) - began_ns < PAUSE_NS;
+    return bot->is_stopped || (is_hurried && bot->offset == before) ? PAUSE_NS : 0;
+}
+
+/* ---- Answers --------------------------------------------------------------------------------- */
+
+/** The length of a part: whole characters. */
+static size_t part_len(const char *text)
+{
+    size_t left = strlen(text);
+    size_t len = 0;
+    for (size_t step = 0; len < left; len += step) {
+        step = utf8_sequence_len(text + len, left - len);
+        step = step == 0 ? 1 : step;
+        if (len + step > TELEGRAM_TEXT_BYTES) {
+            break;
+        }
+    }
+    return len;
+}
+
+/** A part of a text, from 0; NULL after the last one, or past LIMIT_CHAT_REPLY_PARTS. Owned. */
+static char *cut_part(const char *text, unsigned part)
+{
+    for (unsigned i = 0; i < part; i++) {
+        text += part_len(text);
+    }
+    bool is_over = *text == '\0' || part >= LIMIT_CHAT_REPLY_PARTS;
+    return is_over ? NULL : memory_dup_bytes(text, part_len(text));
+}
+
+static void end_turn(struct telegram *bot, struct chat_turn *turn, const char *text)
+{
+    turn->state = TURN_DONE;
+    chat_turn_answer(turn, text);
+    store(bot);
+}
+
+/** Send the next part of an answer. @return whether there may be another one to send now */
+static bool send_part(struct telegram *bot, struct chat_turn *turn, const char *text)
+{
+    struct telegram_answer answer;
+    auto_free char *part = cut_part(text, turn->part);
+    if (part == NULL) {
+        end_turn(bot, turn, text);
+        return false;
+    }
+    turn->state = TURN_SENDING;
+    if (!store(bot)) {
+        return false;
+    }
+    telegram_send(&bot->api, turn->chat, part, &answer);
+    if (answer.outcome == TELEGRAM_NOT_SENT) {
+        turn->state = TURN_WAITING;
+        store(bot);
+        cancel_wait(&bot->cancel, answer.wait_s > 0 ? answer.wait_s * NS_PER_S : PAUSE_NS);
+        return false;
+    }
+    if (answer.outcome != TELEGRAM_DONE) {
+        log_line(bot, "the reply to the chat %" PRId64 " %s: %s", turn->chat,
+                 answer.outcome == TELEGRAM_UNKNOWN ? "may not have arrived, and is not sent again"
+                                                    : "was refused",
+                 answer.reason);
+        end_turn(bot, turn, text);
+        return false;
+    }
+    turn->part++;
+    turn->state = TURN_WAITING;
+    return store(bot);
+}
+
+static void send_answer(struct telegram *bot, size_t index, const char *text)
+{
+    /* A mark that could not be stored brings back other turns. */
+    while (!cancel_is_set(&bot->cancel) && send_part(bot, &bot->chats.turns[index], text)) {
+    }
+}
+
+static void write_answer(const struct run_answer *answer, struct buf *ret_text)
+{
+    if (answer->text.len > 0) {
+        buf_append_string(ret_text, buf_string(&answer->text));
+    }
+    if (!answer->is_completed) {
+        buf_printf(ret_text, "%sThe run ended: %s.", ret_text->len > 0 ? "\n\n" : "",
+                   answer->status);
+    } else if (ret_text->len == 0) {
+        buf_append_string(ret_text, "Done.");
+    }
+}
+
+/** @return whether the run of a turn has ended; then what to send */
+static bool find_answer(struct telegram *bot, const struct chat_turn *turn, struct buf *ret_text)
+{
+    static const char refused[] = "Your message could not be worked on.";
+    char key[24];
+    char run_id[ID_SIZE];
+    struct rondo_error err = {0};
+    struct run_answer answer = {0};
+    const struct source_host *host = bot->source.host;
+    snprintf(key, sizeof(key), "%" PRId64, turn->update);
+    int r = intake_find_run(host->intake, host->id, key, run_id, &err);
+    if (r == 1 && intake_is_pending(host->intake, run_id)) {
+        return false;
+    }
+    r = r == 1  ? run_answer_read(host->store, run_id, &answer, &err)
+        : r < 0 ? r
+                : RONDO_ERR_NOT_FOUND;
+    bool is_over = r == RONDO_ERR_NOT_FOUND || (r == 0 && answer.is_ended);
+    if (r == RONDO_ERR_NOT_FOUND) {
+        buf_append_string(ret_text, refused);
+    } else if (is_over) {
+        write_answer(&answer, ret_text);
+    }
+    run_answer_fini(&answer);
+    return is_over;
+}
+
+static void send_answers(struct telegram *bot)
+{
+    for (size_t i = 0; i < bot->chats.count && !cancel_is_set(&bot->cancel); i++) {
+        auto_buf struct buf text = {0};
+        struct chat_turn *turn = &bot->chats.turns[i];
+        if (turn->state == TURN_WAITING && find_answer(bot, turn, &text)) {
+            send_answer(bot, i, buf_string(&text));
+        }
+    }
+}
+
+/** Replies that were being sent when the process ended. */
+static void settle_doubts(struct telegram *bot)
+{
+    for (size_t i = 0; i < bot->chats.count; i++) {
+        struct chat_turn *turn = &bot->chats.turns[i];
+        if (turn->state == TURN_SENDING) {
+            log_line(bot,
+                     "the reply to the chat %" PRId64 " may not have arrived, and is not sent "
+                     "again: the daemon ended while it was sent",
+                     turn->chat);
+            turn->state = TURN_DONE;
+        }
+    }
+}
+
+static void *work(void *context)
+{
+    struct telegram *bot = context;
+    while (!cancel_is_set(&bot->cancel)) {
+        int64_t pause_ns = poll_messages(bot);
+        send_answers(bot);
+        if (pause_ns > 0) {
+            cancel_wait(&bot->cancel, pause_ns);
+        }
+    }
+    return NULL;
+}
+
+/* ---- The source ------------------------------------------------------------------------------ */
+
+static int open_api(struct telegram *bot, struct json_object *config, struct rondo_error *err)
+{
+    struct dotenv *dotenv = NULL;
+    const char *name = json_get_string(config, "token_env", "TELEGRAM_BOT_TOKEN");
+    const char *base = getenv("RONDO_TELEGRAM_URL");
+    int r = dotenv_read(bot->source.host->folder, &dotenv, err);
+    if (r < 0) {
+        return r;
+    }
+    const char *token = dotenv_get(dotenv, name);
+    if (token == NULL || token[0] == '\0') {
+        r = error_set(err, RONDO_ERR_INVALID,
+                      "the environment variable %.64s with the bot's token is not set", name);
+    } else {
+        r = telegram_api_init(&bot->api, base == NULL ? TELEGRAM_URL : base, token, err);
+    }
+    dotenv_free(dotenv);
+    bot->api.http = bot->source.host->http;
+    bot->api.cancel = &bot->cancel;
+    return r;
+}
+
+static void read_users(struct telegram *bot, struct json_object *config)
+{
+    struct json_object *users = json_member(config, "allowed_users");
+    struct json_object *ids = json_member(config, "allowed_user_ids");
+    size_t count = users == NULL ? 0 : json_object_array_length(users);
+    bot->users = memory_new_zero(count + 1, sizeof(*bot->users));
+    for (size_t i = 0; i < count; i++) {
+        bot->users[i] =
+            memory_dup_string(json_object_get_string(json_object_array_get_idx(users, i)));
+    }
+    bot->id_count = ids == NULL ? 0 : json_object_array_length(ids);
+    bot->ids = memory_new_zero(bot->id_count + 1, sizeof(*bot->ids));
+    for (size_t i = 0; i < bot->id_count; i++) {
+        bot->ids[i] = json_object_get_int64(json_object_array_get_idx(ids, i));
+    }
+}
+
+static int check_users(const struct telegram *bot, struct rondo_error *err)
+{
+    return bot->users[0] != NULL || bot->id_count > 0
+               ? 0
+               : error_set(err, RONDO_ERR_INVALID,
+                           "nobody may write to the bot: name users in `allowed_user_ids` or "
+                           "`allowed_users`");
+}
+
+static void close_bot(struct source *source)
+{
+    struct telegram *bot = (struct telegram *)source;
+    if (bot->has_thread) {
+        cancel_set(&bot->cancel, CANCEL_NOW);
+        pthread_join(bot->thread, NULL);
+    }
+    cancel_fini(&bot->cancel);
+    telegram_api_fini(&bot->api);
+    telegram_chats_fini(&bot->chats);
+    memory_free_list(bot->users);
+    free(bot->ids);
+    free(bot->stored);
+    free(bot->template);
+    free(bot);
+}
+
+static int start_bot(struct telegram *bot, struct json_object *config, const char *mark,
+                     struct rondo_error *err)
+{
+    read_users(bot, config);
+    int r = check_users(bot, err);
+    r = r < 0 ? r : open_api(bot, config, err);
+    r = r < 0 ? r : cancel_init(&bot->cancel, err);
+    if (r < 0) {
+        return r;
+    }
+    bot->stored = memory_dup_string(mark);
+    restore(bot);
+    bot->offset = bot->chats.offset;
+    settle_doubts(bot);
+    if (pthread_create(&bot->thread, NULL, work, bot) != 0) {
+        return error_set(err, RONDO_ERR_SYSTEM, "no thread for the Telegram bot");
+    }
+    bot->has_thread = true;
+    return 0;
+}
+
+static int open_bot(struct json_object *config, const struct source_host *host, const char *mark,
+                    struct source **ret_source, struct rondo_error *err)
+{
+    struct telegram *bot = memory_new_zero(1, sizeof(*bot));
+    bot->source = (struct source){.type = &telegram_source_type, .host = host};
+    bot->template = memory_dup_string(json_get_string(config, "prompt_template", "{message}"));
+    int r = start_bot(bot, config, mark, err);
+    if (r < 0) {
+        close_bot(&bot->source);
+        return r;
+    }
+    *ret_source = &bot->source;
+    return 0;
+}
+
+static void describe(struct source *source, struct json_writer *writer)
+{
+    struct telegram *bot = (struct telegram *)source;
+    json_write_int(writer, "accepted", atomic_load(&bot->accepted));
+    json_write_int(writer, "ignored", atomic_load(&bot->ignored));
+}
+
+static const char *const identity[] = {"token_env", NULL};
+static const char *const summary[] = {"token_env", NULL};
+
+const struct source_type telegram_source_type = {
+    .name = "telegram",
+    .identity = identity,
+    .summary = summary,
+    .open = open_bot,
+    .close = close_bot,
+    .describe = describe,
+};

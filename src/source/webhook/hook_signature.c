@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "source/webhook/hook_signature.h"
+
+#include "base/ascii.h"
+#include "base/auto.h"
+#include "base/error.h"
+#include "base/hmac.h"
+#include "base/json/json.h"
+#include "base/limits.h"
+#include "base/memory.h"
+#include "base/parse.h"
+#include "base/text/base64.h"
+#include "tool/builtin/http_call.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#define STANDARD_PREFIX     "whsec_"
+#define STANDARD_PREFIX_LEN (sizeof(STANDARD_PREFIX) - 1)
+/** What the loader writes for a secret that the role leaves out. */
+#define NO_SECRET "<generated>"
+
+/* ---- The key --------------------------------------------------------------------------------- */
+
+static enum hook_scheme scheme_of(struct json_object *trigger, const char *secret)
+{
+    const char *name = json_get_string(trigger, "signature", "");
+    if (strcmp(name, "bearer") == 0) {
+        return HOOK_BEARER;
+    }
+    if (strcmp(name, "standard") == 0) {
+        return HOOK_STANDARD;
+    }
+    bool is_standard = strncmp(secret, STANDARD_PREFIX, STANDARD_PREFIX_LEN) == 0;
+    return name[0] == '\0' && is_standard ? HOOK_STANDARD : HOOK_GITHUB;
+}
+
+/** Keep the bytes after "whsec_". */
+static int keep_standard(const char *text, struct hook_key *key, struct rondo_error *err)
+{
+    size_t room = strlen(text);
+    size_t len = 0;
+    char *bytes = memory_new(room + 1);
+    if (strncmp(text, STANDARD_PREFIX, STANDARD_PREFIX_LEN) != 0 ||
+        !base64_decode(text + STANDARD_PREFIX_LEN, (unsigned char *)bytes, room, &len) ||
+        len == 0) {
+        explicit_bzero(bytes, room);
+        free(bytes);
+        return error_set(err, RONDO_ERR_INVALID,
+                         "the secret of a webhook with the signature `standard` is whsec_ and "
+                         "base64");
+    }
+    bytes[len] = '\0';
+    key->secret = (struct secret){.bytes = bytes, .len = len};
+    return 0;
+}
+
+static int keep_secret(struct json_object *trigger, const char *text, struct hook_key *key,
+                       struct rondo_error *err)
+{
+    if (text[0] == '\0') {
+        return error_set(err, RONDO_ERR_INVALID, "the webhook's secret is empty");
+    }
+    if (strlen(text) > LIMIT_HOOK_SECRET_BYTES) {
+        return error_set(err, RONDO_ERR_INVALID, "the webhook's secret is longer than %ld bytes",
+                         LIMIT_HOOK_SECRET_BYTES);
+    }
+    key->scheme = scheme_of(trigger, text);
+    if (key->scheme == HOOK_STANDARD) {
+        return keep_standard(text, key, err);
+    }
+    key->secret = (struct secret){.bytes = memory_dup_string(text), .len = strlen(text)};
+    return 0;
+}
+
+static int open_secret(struct json_object *trigger, const char *written,
+                       const struct dotenv *dotenv, struct hook_key *key, struct rondo_error *err)
+{
+    auto_free char *missing = NULL;
+    char *text = tool_expand(dotenv, written, &missing);
+    int r = missing == NULL
+                ? keep_secret(trigger, text, key, err)
+                : error_set(err, RONDO_ERR_INVALID,
+                            "the webhook's secret needs the environment variable %.64s, which is "
+                            "not set",
+                            missing);
+    secret_free_string(text);
+    return r;
+}
+
+int hook_key_open(struct json_object *trigger, const struct dotenv *dotenv,
+                  struct hook_key *ret_key, struct rondo_error *err)
+{
+    const char *written = json_get_string(trigger, "secret", NO_SECRET);
+    bool has_secret = strcmp(written, NO_SECRET) != 0;
+    bool is_unsigned = json_get_bool(trigger, "unsigned", false);
+    struct hook_key key = {0};
+    if (!has_secret && !is_unsigned) {
+        return error_set(err, RONDO_ERR_INVALID,
+                         "the webhook has no secret; give it a `secret`, or let anybody start the "
+                         "agent with `unsigned: true`");
+    }
+    if (has_secret && is_unsigned) {
+        return error_set(err, RONDO_ERR_INVALID,
+                         "the webhook has a `secret` and `unsigned: true`; remove one of them");
+    }
+    int r = has_secret ? open_secret(trigger, written, dotenv, &key, err) : 0;
+    if (r == 0) {
+        *ret_key = key;
+    }
+    return r;
+}
+
+void hook_key_fini(struct hook_key *key)
+{
+    secret_fini(&key->secret);
+    *key = (struct hook_key){0};
+}
+
+/* ---- Requests -------------------------------------------------------------------------------- */
+
+/** Read 64 hexadecimal digits and nothing after them. */
+static bool read_hex(const char *text, unsigned char ret_code[DIGEST_SIZE])
+{
+    for (size_t i = 0; i < DIGEST_SIZE; i++) {
+        int byte = ascii_hex_byte(text + 2 * i);
+        if (byte < 0) {
+            return false;
+        }
+        ret_code[i] = (unsigned char)byte;
+    }
+    return text[2 * DIGEST_SIZE] == '\0';
+}
+
+static enum hook_verdict verify_github(const struct hook_key *key,
+                                       const struct hook_message *message)
+{
+    static const char prefix[] = "sha256=";
+    unsigned char given[DIGEST_SIZE];
+    unsigned char expected[DIGEST_SIZE];
+    const char *text = message->hub_signature;
+    if (text == NULL || strncmp(text, prefix, sizeof(prefix) - 1) != 0 ||
+        !read_hex(text + sizeof(prefix) - 1, given)) {
+        return HOOK_MISSING;
+    }
+    struct hmac hmac = hmac_begin(key->secret.bytes, key->secret.len);
+    hmac_add(&hmac, message->body, message->len);
+    hmac_finish(&hmac, expected);
+    return hmac_equal(given, expected, sizeof(expected)) ? HOOK_GENUINE : HOOK_FORGED;
+}
+
+/** Whether one item of the list, "v1,BASE64", is the code. */
+static bool is_signature(const char *item, size_t len, const unsigned char *expected)
+{
+    static const char version[] = "v1,";
+    enum { BASE64_LEN = (DIGEST_SIZE + 2) / 3 * 4 };
+    char text[BASE64_LEN + 1];
+    unsigned char given[DIGEST_SIZE + 1]; /* the padding counts as room */
+    size_t given_len = 0;
+    size_t head = sizeof(version) - 1;
+    if (len != head + BASE64_LEN || strncmp(item, version, head) != 0) {
+        return false;
+    }
+    memcpy(text, item + head, BASE64_LEN);
+    text[BASE64_LEN] = '\0';
+    return base64_decode(text, given, sizeof(given), &given_len) && given_len == DIGEST_SIZE &&
+           hmac_equal(given, expected, DIGEST_SIZE);
+}
+
+/** Whether a list with blanks has the code among its first LIMIT_HOOK_SIGNATURES items. */
+static bool has_signature(const char *list, const unsigned char *expected)
+{
+    bool is_found = false;
+    for (unsigned i = 0; i < LIMIT_HOOK_SIGNATURES && *list != '\0'; i++) {
+        size_t len = strcspn(list, " ");
+        is_found |= is_signature(list, len, expected);
+        list += len;
+        list += strspn(list, " ");
+    }
+    return is_found;
+}
+
+static void sign_standard(const struct hook_key *key, const struct hook_message *message,
+                          unsigned char *ret_code)
+{
+    struct hmac hmac = hmac_begin(key->secret.bytes, key->secret.len);
+    hmac_add(&hmac, message->webhook_id, strlen(message->webhook_id));
+    hmac_add(&hmac, ".", 1);
+    hmac_add(&hmac, message->webhook_timestamp, strlen(message->webhook_timestamp));
+    hmac_add(&hmac, ".", 1);
+    hmac_add(&hmac, message->body, message->len);
+    hmac_finish(&hmac, ret_code);
+}
+
+static enum hook_verdict verify_standard(const struct hook_key *key,
+                                         const struct hook_message *message)
+{
+    int64_t time_s = 0;
+    unsigned char expected[DIGEST_SIZE];
+    const char *time = message->webhook_timestamp;
+    /* A dot in the id would let the end of an id pass for a timestamp. */
+    if (message->webhook_id == NULL || strchr(message->webhook_id, '.') != NULL ||
+        message->webhook_signature == NULL || time == NULL ||
+        parse_int(time, 0, INT64_MAX / 2, &time_s, NULL) < 0) {
+        return HOOK_MISSING;
+    }
+    sign_standard(key, message, expected);
+    if (!has_signature(message->webhook_signature, expected)) {
+        return HOOK_FORGED;
+    }
+    bool is_stale =
+        time_s < message->now_s - HOOK_TOLERANCE_S || time_s > message->now_s + HOOK_TOLERANCE_S;
+    return is_stale ? HOOK_STALE : HOOK_GENUINE;
+}
+
+/** Digests are compared, so that neither content nor length shows in the time. */
+static void digest_text(const char *text, size_t len, unsigned char *ret_digest)
+{
+    struct digest digest = digest_begin();
+    digest_add(&digest, text, len);
+    digest_finish(&digest, ret_digest);
+}
+
+static enum hook_verdict verify_bearer(const struct hook_key *key,
+                                       const struct hook_message *message)
+{
+    static const char scheme[] = "Bearer ";
+    unsigned char given[DIGEST_SIZE];
+    unsigned char expected[DIGEST_SIZE];
+    const char *text = message->authorization;
+    if (text == NULL || strncasecmp(text, scheme, sizeof(scheme) - 1) != 0) {
+        return HOOK_MISSING;
+    }
+    text += sizeof(scheme) - 1;
+    digest_text(text, strlen(text), given);
+    digest_text(key->secret.bytes, key->secret.len, expected);
+    return hmac_equal(given, expected, sizeof(expected)) ? HOOK_GENUINE : HOOK_FORGED;
+}
+
+enum hook_verdict hook_verify(const struct hook_key *key, const struct hook_message *message)
+{
+    switch (key->scheme) {
+    case HOOK_UNSIGNED:
+        return HOOK_GENUINE;
+    case HOOK_GITHUB:
+        return verify_github(key, message);
+    case HOOK_STANDARD:
+        return verify_standard(key, message);
+    case HOOK_BEARER:
+        return verify_bearer(key, message);
+    }
+    return HOOK_FORGED;
+}
+
+const char *hook_verdict_text(enum hook_verdict verdict)
+{
+    switch (verdict) {
+    case HOOK_GENUINE:
+        return "genuine";
+    case HOOK_MISSING:
+        return "no signature";
+    case HOOK_FORGED:
+        return "invalid signature";
+    case HOOK_STALE:
+        return "the signature is too old, or from the future";
+    }
+    return "invalid signature";
+}
