@@ -9,6 +9,7 @@
 #include "agent/internal.h"
 #include "base/auto.h"
 #include "base/clock.h"
+#include "base/error.h"
 #include "base/json/json.h"
 #include "base/memory.h"
 #include "base/text/redact.h"
@@ -42,6 +43,24 @@ static struct store *store_of(const struct agent *agent)
     return runtime_store(agent->runtime);
 }
 
+/** Whether the policies let a memory be stored or shown. @param why of a denial; or NULL */
+static bool is_allowed(const struct agent_memories *memories, bool is_recalled,
+                       enum store_memory_kind kind, const char *category, struct rondo_error *why)
+{
+    struct policy_verdict verdict;
+    const struct loop_memory memory = {
+        .is_recalled = is_recalled,
+        .owner = memories->owner,
+        .kind = memories_kind_name(kind),
+        .category = category,
+    };
+    if (loop_ask_memory(memories->agent->loop, &memory, &verdict)) {
+        return true;
+    }
+    error_set(why, RONDO_ERR_DENIED, "%s", verdict.message);
+    return false;
+}
+
 /* ---- Storing -------------------------------------------------------------------------------- */
 
 /** Make a memory wait for the next commit. @param ret_id and ret_category may be NULL */
@@ -51,6 +70,11 @@ static int store_memory(struct agent_memories *memories, struct store_memory *me
     struct agent *agent = memories->agent;
     struct store_memory_change changes[MEMORIES_CHANGES];
     struct memories_item item;
+    char category[MEMORIES_CATEGORY_SIZE];
+    memories_category(memory->category != NULL ? memory->category : "", category);
+    if (!is_allowed(memories, false, memory->kind, category, err)) {
+        return RONDO_ERR_DENIED;
+    }
     memory->owner = memories->owner;
     memory->created_ns = clock_now(runtime_clock(agent->runtime));
     memory->run_id = loop_run_id(agent->loop);
@@ -134,11 +158,54 @@ void agent_remember_finish(struct agent *agent, const char *status, const char *
 
 /* ---- Finding -------------------------------------------------------------------------------- */
 
+/** Memories that list_memories looks at, because policies may withhold some. */
+#define LIST_LOOKS_AT 1000
+/** Categories of an answer about which the policies were asked. */
+#define ANSWER_CATEGORIES 64
+
+/** What the policies said of the memories of a kind and category. */
+struct category_verdict {
+    enum store_memory_kind kind;
+    char category[MEMORIES_CATEGORY_SIZE];
+    bool is_allowed;
+};
+
 /** An answer that is being written. */
 struct memory_answer {
+    const struct agent_memories *memories;
     struct buf *text;
     size_t count;
+    size_t limit;    /* of results */
+    size_t withheld; /* memories that policies forbid to show */
+    struct category_verdict verdicts[ANSWER_CATEGORIES];
+    size_t verdict_count;
 };
+
+/** Whether the policies let a memory be shown: asked once for each kind and category. */
+static bool may_show(struct memory_answer *answer, const struct store_memory *memory)
+{
+    for (size_t i = 0; i < answer->verdict_count; i++) {
+        const struct category_verdict *known = &answer->verdicts[i];
+        if (known->kind == memory->kind && strcmp(known->category, memory->category) == 0) {
+            return known->is_allowed;
+        }
+    }
+    bool may = is_allowed(answer->memories, true, memory->kind, memory->category, NULL);
+    if (answer->verdict_count < ANSWER_CATEGORIES) {
+        struct category_verdict *verdict = &answer->verdicts[answer->verdict_count++];
+        *verdict = (struct category_verdict){.kind = memory->kind, .is_allowed = may};
+        snprintf(verdict->category, sizeof(verdict->category), "%s", memory->category);
+    }
+    return may;
+}
+
+/** Count a memory that is withheld. @return whether it may be shown */
+static bool is_shown(struct memory_answer *answer, const struct store_memory *memory)
+{
+    bool may = may_show(answer, memory);
+    answer->withheld += !may;
+    return may;
+}
 
 /** Append a content as a quotation: each line is marked. */
 static void write_quoted(const char *content, struct buf *text)
@@ -165,18 +232,24 @@ static bool write_found(const struct store_memory *memory, void *context)
 {
     struct memory_answer *answer = context;
     char time[CLOCK_UTC_SIZE];
+    if (!is_shown(answer, memory)) {
+        return true;
+    }
     clock_format_utc(memory->created_ns, time);
     buf_append_string(answer->text, answer->count++ == 0 ? data_note : "\n\n---");
     buf_printf(answer->text, "\n\n[Type: %s | Category: %s | Score: %.3f | %s]",
                memories_kind_name(memory->kind), memory->category, memory->score, time);
     write_quoted(memory->content, answer->text);
-    return true;
+    return answer->count < answer->limit;
 }
 
 static bool write_listed(const struct store_memory *memory, void *context)
 {
     struct memory_answer *answer = context;
     char time[CLOCK_UTC_SIZE];
+    if (!is_shown(answer, memory)) {
+        return true;
+    }
     clock_format_utc(memory->created_ns, time);
     if (answer->count++ == 0) {
         buf_append_string(answer->text, data_note);
@@ -184,7 +257,7 @@ static bool write_listed(const struct store_memory *memory, void *context)
     buf_printf(answer->text, "\n[%s:%s] (%s) ", memories_kind_name(memory->kind), memory->category,
                time);
     write_flat(memory->content, answer->text);
-    return true;
+    return answer->count < answer->limit;
 }
 
 static bool count_memory(const struct store_memory *memory, void *context)
@@ -238,8 +311,12 @@ static void end_answer(const struct memory_answer *answer, int r, const struct r
 {
     if (r < 0) {
         tool_fail(ret_result, "Error: the memories cannot be read: %s", err->message);
-    } else if (answer->count == 0) {
+    } else if (answer->count == 0 && answer->withheld == 0) {
         buf_append_string(&ret_result->text, nothing);
+    } else if (answer->withheld > 0) {
+        buf_printf(&ret_result->text, "%sPolicies withhold %zu other memor%s.",
+                   answer->count > 0 ? "\n\n" : "", answer->withheld,
+                   answer->withheld == 1 ? "y" : "ies");
     }
 }
 
@@ -248,13 +325,17 @@ static void run_recall(const struct tool *tool, const struct tool_call *call,
 {
     const struct agent_memories *memories = tool->context;
     struct store *store = store_of(memories->agent);
-    struct memory_answer answer = {.text = &ret_result->text};
+    struct memory_answer answer = {
+        .memories = memories,
+        .text = &ret_result->text,
+        .limit = (size_t)json_get_int(call->arguments, "top_k", MEMORIES_TOP),
+    };
     struct rondo_error err = {0};
     size_t stored = 0;
     struct memories_question question = {
         .owner = memories->owner,
         .text = json_get_string(call->arguments, "query", ""),
-        .top = (uint32_t)json_get_int(call->arguments, "top_k", MEMORIES_TOP),
+        .top = LIMIT_MEMORY_FOUND, /* some may be withheld */
         .now_ns = clock_now(runtime_clock(memories->agent->runtime)),
     };
     if (!read_kinds(json_member(call->arguments, "memory_types"), &question.kinds, ret_result) ||
@@ -262,7 +343,7 @@ static void run_recall(const struct tool *tool, const struct tool_call *call,
         return;
     }
     int r = memories_recall(store, &question, write_found, &answer, &err);
-    if (r == 0 && answer.count == 0) {
+    if (r == 0 && answer.count == 0 && answer.withheld == 0) {
         const struct store_memory_query any = {.owner = memories->owner, .limit = 1};
         r = store->ops->read_memories(store, &any, count_memory, &stored, &err);
     }
@@ -275,7 +356,11 @@ static void run_list(const struct tool *tool, const struct tool_call *call,
 {
     const struct agent_memories *memories = tool->context;
     struct store *store = store_of(memories->agent);
-    struct memory_answer answer = {.text = &ret_result->text};
+    struct memory_answer answer = {
+        .memories = memories,
+        .text = &ret_result->text,
+        .limit = (size_t)json_get_int(call->arguments, "limit", 20),
+    };
     struct rondo_error err = {0};
     char category[MEMORIES_CATEGORY_SIZE];
     const char *given = json_get_string(call->arguments, "category", NULL);
@@ -283,7 +368,7 @@ static void run_list(const struct tool *tool, const struct tool_call *call,
     struct store_memory_query query = {
         .owner = memories->owner,
         .category = given == NULL ? NULL : category,
-        .limit = (uint32_t)json_get_int(call->arguments, "limit", 20),
+        .limit = LIST_LOOKS_AT,
     };
     memories_category(given == NULL ? "" : given, category);
     if ((kind != NULL && !add_kind(kind, &query.kinds, ret_result)) ||
@@ -298,9 +383,13 @@ static void run_list(const struct tool *tool, const struct tool_call *call,
 
 static bool write_procedure(const struct store_memory *memory, void *context)
 {
-    struct buf *text = context;
+    struct memory_answer *answer = context;
+    struct buf *text = answer->text;
     if (text->len + strlen(memory->content) > PROCEDURES_BYTES) {
         return false;
+    }
+    if (!is_shown(answer, memory)) {
+        return true;
     }
     if (text->len == 0) {
         buf_append_string(text, "\n\n## Learned Procedures and Policies\n\n"
@@ -330,8 +419,9 @@ void agent_offer_procedures(struct agent *agent)
         .kinds = UINT32_C(1) << STORE_PROCEDURAL,
         .limit = PROCEDURES_MAX,
     };
+    struct memory_answer answer = {.memories = memories, .text = &procedures};
     struct store *store = store_of(agent);
-    if (store->ops->read_memories(store, &query, write_procedure, &procedures, NULL) < 0 ||
+    if (store->ops->read_memories(store, &query, write_procedure, &answer, NULL) < 0 ||
         is_same(memories->procedures, &procedures)) {
         return;
     }

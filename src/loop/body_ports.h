@@ -106,6 +106,21 @@ enum verdict_outcome loop_ask_tool(struct loop *loop, const char *tool, const ch
 /** Record that a call is not made because of a verdict. */
 void loop_deny_tool(struct loop *loop, const char *tool, const struct policy_verdict *verdict);
 
+/** A memory that is about to be stored, or shown. */
+struct loop_memory {
+    bool is_recalled;     /**< shown; else stored */
+    const char *owner;    /**< the agent, or the name by which agents share memories */
+    const char *kind;     /**< "episodic", "semantic" or "procedural" */
+    const char *category; /**< lower-case letters, digits and "_" */
+};
+
+/**
+ * Ask whether a memory may be stored or shown. A denial is recorded; nobody can approve it.
+ * @return whether it may; else the verdict says why not
+ */
+bool loop_ask_memory(struct loop *loop, const struct loop_memory *memory,
+                     struct policy_verdict *ret_verdict);
+
 /**
  * Tell the gate that what the model costs is not known: under a limit of cost nothing is asked.
  * @param model "provider:name", copied; NULL = the cost is known

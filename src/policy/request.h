@@ -38,9 +38,11 @@ struct policy_run {
 /** A step that the run is about to take, and what the runtime knows, from the run's own journal. */
 struct policy_request {
     enum vocabulary_action action;
-    const char *resource;  /**< id of the tool or model; NULL = the run itself */
+    const char *resource;  /**< id of the tool, model or memory; NULL = the run itself */
     const char *condition; /**< ACTION_VERIFY: name of the exit condition */
-    const char *input;     /**< ACTION_CALL_TOOL: canonical arguments, a JSON object; NULL = {} */
+    const char *input;     /**< ACTION_CALL_TOOL: canonical arguments, a JSON object; NULL = {};
+                                ACTION_REMEMBER and ACTION_RECALL: {"kind":...,"category":...},
+                                NULL = a general fact */
     const char *raw;       /**< the same as the agent wrote them; NULL = as `input` */
     bool is_approved;      /**< a person has approved this very step */
     int64_t iteration;     /**< completed ones */

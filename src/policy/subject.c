@@ -287,6 +287,17 @@ static bool set_arguments(struct subject *subject, enum vocabulary_context attri
     return r == 0;
 }
 
+/** What the context of `remember` and `recall` holds when nothing is said of the memory. */
+static const char any_memory[] = "{\"kind\":\"semantic\",\"category\":\"general\"}";
+
+static const char *input_of(const struct policy_request *request)
+{
+    bool is_of_memory = request->action == ACTION_REMEMBER || request->action == ACTION_RECALL;
+    return is_of_memory && request->input == NULL                ? any_memory
+           : is_of_memory || request->action == ACTION_CALL_TOOL ? request->input
+                                                                 : NULL;
+}
+
 /** What belongs to one action. @return false when it cannot be expressed */
 static bool set_step(struct subject *subject, const struct policy_request *request)
 {
@@ -295,10 +306,10 @@ static bool set_step(struct subject *subject, const struct policy_request *reque
         const char *condition = request->condition == NULL ? "" : request->condition;
         cedar_context_set_string(context, CONTEXT_CONDITION, condition, strlen(condition));
     }
-    if (request->action == ACTION_CALL_TOOL && request->input != NULL) {
-        return set_arguments(subject, CONTEXT_INPUT, request->input) &&
-               set_arguments(subject, CONTEXT_RAW,
-                             request->raw == NULL ? request->input : request->raw);
+    const char *arguments = input_of(request);
+    if (arguments != NULL) {
+        return set_arguments(subject, CONTEXT_INPUT, arguments) &&
+               set_arguments(subject, CONTEXT_RAW, request->raw == NULL ? arguments : request->raw);
     }
     const struct cedar_context *input =
         request->action == ACTION_ITERATE ? subject->input : subject->no_input;

@@ -385,6 +385,12 @@ static int check_part(const struct written_request *written, enum vocabulary_act
     return 0;
 }
 
+/** Whether the step is about a memory: one of the agent's own, and its input says what it is. */
+static bool is_of_memory(enum vocabulary_action action)
+{
+    return action == ACTION_REMEMBER || action == ACTION_RECALL;
+}
+
 static int check_agent(const struct written_request *written, struct rondo_error *err)
 {
     size_t len = strlen(written->run.agent_id);
@@ -410,12 +416,14 @@ int written_request_finish(struct written_request *written, struct rondo_error *
     if (r == 0) {
         r = check_part(written, ACTION_VERIFY, "condition", request->condition != NULL, true, err);
     }
-    if (r == 0) {
+    if (r == 0 && !is_of_memory(request->action)) {
         r = check_part(written, ACTION_CALL_TOOL, "input", request->input != NULL, false, err);
     }
-    if (r == 0) {
+    if (r == 0 && !is_of_memory(request->action)) {
         r = check_part(written, ACTION_CALL_TOOL, "raw", request->raw != NULL, false, err);
     }
-    request->resource = written->tool != NULL ? written->tool : written->model;
+    request->resource = written->tool != NULL           ? written->tool
+                        : is_of_memory(request->action) ? written->run.agent_id
+                                                        : written->model;
     return r;
 }

@@ -5,7 +5,9 @@
  */
 #include "loop/driver/internal.h"
 
+#include "base/auto.h"
 #include "base/error.h"
+#include "base/json/json.h"
 #include "base/memory.h"
 #include "base/parse.h"
 #include "loop/limits_ahead.h"
@@ -404,4 +406,24 @@ void loop_deny_tool(struct loop *loop, const char *tool, const struct policy_ver
 {
     struct policy_request request = {.action = ACTION_CALL_TOOL, .resource = tool};
     record_denied(loop, &request, verdict);
+}
+
+bool loop_ask_memory(struct loop *loop, const struct loop_memory *memory,
+                     struct policy_verdict *ret_verdict)
+{
+    auto_buf struct buf input = {0};
+    struct json_writer writer = json_writer(&input);
+    json_begin_object(&writer, NULL);
+    json_write_string(&writer, "kind", memory->kind);
+    json_write_string(&writer, "category", memory->category);
+    json_end_object(&writer);
+    struct policy_request request = begin_request(loop);
+    request.action = memory->is_recalled ? ACTION_RECALL : ACTION_REMEMBER;
+    request.resource = memory->owner;
+    request.input = buf_string(&input);
+    policy_gate_decide(loop->gate, &request, ret_verdict);
+    if (ret_verdict->outcome != VERDICT_ALLOW) {
+        record_denied(loop, &request, ret_verdict);
+    }
+    return ret_verdict->outcome == VERDICT_ALLOW;
 }

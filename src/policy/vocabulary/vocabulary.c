@@ -9,6 +9,8 @@
 #include <string.h>
 
 #define ALL VOCABULARY_ALL_ACTIONS
+#define MEMORY_ACTIONS \
+    (VOCABULARY_ACTION_BIT(ACTION_REMEMBER) | VOCABULARY_ACTION_BIT(ACTION_RECALL))
 
 static const struct {
     const char *name;
@@ -20,6 +22,8 @@ static const struct {
                         "begin the next iteration of the run"},
     [ACTION_CALL_MODEL] = {"call_model", OWNER_MODEL, NULL, "send a request to a model"},
     [ACTION_CALL_TOOL] = {"call_tool", OWNER_TOOL, NULL, "call a tool with arguments"},
+    [ACTION_REMEMBER] = {"remember", OWNER_MEMORY, NULL, "store a memory"},
+    [ACTION_RECALL] = {"recall", OWNER_MEMORY, NULL, "see a memory that was stored before"},
     [ACTION_VERIFY] = {"verify", OWNER_RUN, NULL, "evaluate one exit condition"},
     [ACTION_CHECKPOINT] = {"checkpoint", OWNER_RUN, NULL, "save the agent's state on demand"},
     [ACTION_FINISH] = {"finish", OWNER_RUN, NULL, "end the run as the agent requests"},
@@ -33,6 +37,9 @@ static const struct vocabulary_entity entities[VOCABULARY_OWNER_COUNT] = {
     [OWNER_TOOL] = {"Tool", OWNER_TOOL_GROUP, true, "A tool. Its id is its name."},
     [OWNER_TOOL_GROUP] = {"ToolGroup", OWNER_TOOL_GROUP, false, "Tools that belong together."},
     [OWNER_MODEL] = {"Model", OWNER_NONE, false, "A language model. Its id is its name."},
+    [OWNER_MEMORY] = {"Memory", OWNER_NONE, false,
+                      "The memories of an agent, or those that agents share. Its id is the agent's "
+                      "id, or `shared:NAME`."},
     [OWNER_ACTION] = {"Action", OWNER_NONE, false, "What an agent requests to do."},
 };
 
@@ -71,7 +78,8 @@ static const struct vocabulary_attribute attributes[] = {
     [CONTEXT_SYSTEM] = RECORD(OWNER_SYSTEM, "system", "the time, in the form that AgentCore uses"),
     [CONTEXT_INPUT] = RECORD(
         OWNER_INPUT, "input",
-        "arguments of the tool in canonical form; for `iterate` the iteration; otherwise empty"),
+        "arguments of the tool in canonical form; for `iterate` the iteration; for `remember` and "
+        "`recall` what the memory is; otherwise empty"),
     [CONTEXT_RAW] =
         RECORD(OWNER_INPUT, "raw", "the arguments as the agent wrote them, not resolved"),
     [CONTEXT_CONDITION] = {OWNER_CONTEXT, VOCABULARY_ACTION_BIT(ACTION_VERIFY), "condition",
@@ -79,6 +87,10 @@ static const struct vocabulary_attribute attributes[] = {
     ATTRIBUTE(OWNER_SYSTEM, CEDAR_DATETIME, "now", "time of the request, UTC"),
     {OWNER_INPUT, VOCABULARY_ACTION_BIT(ACTION_ITERATE), "iteration", CEDAR_LONG, OWNER_NONE, false,
      "the same as `context.iteration`"},
+    {OWNER_INPUT, MEMORY_ACTIONS, "kind", CEDAR_STRING, OWNER_NONE, false,
+     "\"episodic\", \"semantic\" or \"procedural\""},
+    {OWNER_INPUT, MEMORY_ACTIONS, "category", CEDAR_STRING, OWNER_NONE, false,
+     "category of the memory, such as \"general\""},
     ATTRIBUTE(OWNER_AGENT, CEDAR_LONG, "trust", "how far the agent is trusted; 0 unless set"),
     ATTRIBUTE(OWNER_AGENT, CEDAR_STRING, "environment",
               "its environment, such as \"production\"; \"\" unless set"),

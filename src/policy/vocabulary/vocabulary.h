@@ -15,6 +15,8 @@ enum vocabulary_action {
     ACTION_ITERATE,
     ACTION_CALL_MODEL,
     ACTION_CALL_TOOL,
+    ACTION_REMEMBER,
+    ACTION_RECALL,
     ACTION_VERIFY,
     ACTION_CHECKPOINT,
     ACTION_FINISH,
@@ -35,6 +37,7 @@ enum vocabulary_context {
     CONTEXT_WEEKDAY,              /**< Long: 1 = Monday ... 7 = Sunday, UTC (ISO 8601) */
     CONTEXT_SYSTEM,               /**< record {now: datetime}: the shape of AgentCore */
     CONTEXT_INPUT,                /**< record: iterate {iteration: Long}; call_tool its arguments;
+                                       remember and recall {kind: String, category: String};
                                        empty for other actions */
     CONTEXT_RAW,                  /**< record: the same as the agent wrote it */
     CONTEXT_CONDITION,            /**< String, verify only: name of the exit condition */
@@ -47,7 +50,7 @@ const char *vocabulary_action_name(enum vocabulary_action action);
 bool vocabulary_action_from_name(const char *name, enum vocabulary_action *ret_action);
 /** What the action is about, one line. Static. */
 const char *vocabulary_action_help(enum vocabulary_action action);
-/** Entity type of the resource of an action: "Run", "Tool", "Model". Static. */
+/** Entity type of the resource of an action: "Run", "Tool", "Memory". Static. */
 const char *vocabulary_action_resource(enum vocabulary_action action);
 
 /** Name of a context attribute: "elapsed_s". Static. */

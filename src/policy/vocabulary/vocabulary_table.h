@@ -16,6 +16,7 @@ enum vocabulary_owner {
     OWNER_TOOL,
     OWNER_TOOL_GROUP,
     OWNER_MODEL,
+    OWNER_MEMORY,
     OWNER_ACTION,
     VOCABULARY_OWNER_COUNT,
 };

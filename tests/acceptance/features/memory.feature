@@ -77,3 +77,30 @@ Feature: Memories of agents
     And I run `rondo run role.yaml -p 'Do it' -a`
     Then the exit code is 0
     And the system prompt of request 3 mentions "- [general] Run the linter before commits"
+
+  @B-memory-policies
+  Scenario: A policy forbids an agent to remember a category
+    Given the policies
+      """
+      permit (principal, action, resource);
+      @id("no.people") @reason("no notes on people")
+      forbid (principal, action == Action::"remember", resource)
+      when { context.input.kind == "semantic" && context.input.category == "people" };
+      """
+    And a role with
+      """
+      memory: {}
+      """
+    And a model that answers
+      | says | calls                                                               |
+      |      | remember {"content": "Ann is on holiday.", "category": "People"}    |
+      |      | remember {"content": "The staging host is stage-2."}                |
+      |      | finish_task {"summary": "noted"}                                    |
+    When I run `rondo run role.yaml -p 'Note it' -a`
+    Then the exit code is 0
+    And the journal has an event "step.denied" with
+      | action | remember  |
+      | policy | no.people |
+    When I run `rondo memory list --json`
+    Then stdout mentions "stage-2"
+    And stdout does not mention "Ann"

@@ -86,6 +86,46 @@ SCENE_TEST(what_is_remembered_knows_its_run_iteration_and_source)
     assert_int_equal(scene_events(scene, "tool.finished", "category=ops_notes"), 1);
 }
 
+#define NO_PEOPLE                                                                  \
+    "permit (principal, action, resource);\n"                                      \
+    "@id(\"no.people\") forbid (principal, action == Action::\"%s\", resource == " \
+    "Memory::\"tester\") when { context.input.category == \"people\" };\n"
+
+/** Policies that forbid an action for memories of the category "people". */
+static void forbid_people(struct agent_scene *scene, const char *action)
+{
+    char text[512];
+    snprintf(text, sizeof(text), NO_PEOPLE, action);
+    set_policies(scene->world, text);
+}
+
+SCENE_TEST(what_policies_forbid_to_remember_is_not_stored)
+{
+    struct agent_scene *scene = *state;
+    forbid_people(scene, "remember");
+    scene_play(scene, MEMORY "  policy: p.cedar\n",
+               CALLS(ONE("remember", "{\"content\":\"Ann is ill\",\"category\":\"People!\"}"))
+                   REMEMBER("the host is blue") FINISH("completed"),
+               RONDO_COMPLETED);
+    assert_string_equal(kept_of(scene, "tester", STORE_SEMANTIC).contents, "the host is blue");
+    assert_int_equal(scene_events(scene, "tool.finished", "no.people"), 1);
+    assert_int_equal(scene_events(scene, "step.denied", "\"action\":\"remember\""), 1);
+}
+
+SCENE_TEST(what_policies_forbid_to_recall_is_withheld)
+{
+    struct agent_scene *scene = *state;
+    forbid_people(scene, "recall");
+    scene_play(scene, MEMORY "  policy: p.cedar\n",
+               CALLS(ONE("remember", "{\"content\":\"Ann is ill\",\"category\":\"people\"}"))
+                   REMEMBER("Bob is a host") RECALL("Ann Bob ill host")
+                       CALLS(ONE("list_memories", "{}")) FINISH("completed"),
+               RONDO_COMPLETED);
+    assert_int_equal(scene_events(scene, "tool.finished", "Bob is a host"), 2);
+    assert_int_equal(scene_events(scene, "tool.finished", "Ann is ill"), 0);
+    assert_int_equal(scene_events(scene, "tool.finished", "Policies withhold 1 other memory."), 2);
+}
+
 SCENE_TEST(the_tools_of_a_kind_that_is_off_are_missing)
 {
     struct agent_scene *scene = *state;

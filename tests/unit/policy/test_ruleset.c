@@ -76,7 +76,7 @@ TEST(without_files_everything_is_permitted_up_to_the_options)
     assert_false(ruleset->counts_iterations);
     assert_string_equal(ruleset->source, "built-in");
     assert_ptr_equal(ruleset->entities, ruleset->actions);
-    assert_int_equal(cedar_entities_count(ruleset->entities), 7);
+    assert_int_equal(cedar_entities_count(ruleset->entities), VOCABULARY_ACTION_COUNT + 1);
     ruleset_unref(ruleset);
 }
 

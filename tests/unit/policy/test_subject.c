@@ -446,6 +446,19 @@ TEST(an_action_without_arguments_has_none)
     assert_true(holds(&plain, NULL, ACTION_FINISH, "context.input == {}", NULL));
 }
 
+TEST(a_memory_has_its_kind_and_category_in_the_input)
+{
+    struct policy_request facts = {.input = "{\"kind\":\"episodic\",\"category\":\"people\"}"};
+    static const char people[] =
+        "context.input.kind == \"episodic\" && context.input.category == \"people\"";
+    static const char nothing_said[] =
+        "context.input.kind == \"semantic\" && context.input.category == \"general\"";
+    assert_true(holds(&plain, &facts, ACTION_REMEMBER, people, NULL));
+    assert_true(holds(&plain, &facts, ACTION_RECALL, people, NULL));
+    assert_true(holds(&plain, NULL, ACTION_REMEMBER, nothing_said, NULL));
+    assert_true(holds(&plain, NULL, ACTION_RECALL, nothing_said, NULL));
+}
+
 static int64_t weekday_at(int64_t now_ns)
 {
     for (int day = 1; day <= 7; day++) {

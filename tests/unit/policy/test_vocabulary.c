@@ -49,6 +49,8 @@ TEST(each_action_has_its_resource)
     assert_string_equal(vocabulary_action_resource(ACTION_ITERATE), "Run");
     assert_string_equal(vocabulary_action_resource(ACTION_CALL_MODEL), "Model");
     assert_string_equal(vocabulary_action_resource(ACTION_CALL_TOOL), "Tool");
+    assert_string_equal(vocabulary_action_resource(ACTION_REMEMBER), "Memory");
+    assert_string_equal(vocabulary_action_resource(ACTION_RECALL), "Memory");
     assert_string_equal(vocabulary_action_resource(ACTION_VERIFY), "Run");
     assert_string_equal(vocabulary_action_resource(ACTION_CHECKPOINT), "Run");
     assert_string_equal(vocabulary_action_resource(ACTION_FINISH), "Run");
@@ -200,7 +202,9 @@ TEST(the_schema_gives_each_action_its_own_context)
                  vocabulary_action_resource(i));
         must_find(part, resource);
         must_find(part, "        system: {now: datetime},\n");
+        bool is_of_memory = i == ACTION_REMEMBER || i == ACTION_RECALL;
         must_find(part, i == ACTION_ITERATE ? "        input: {iteration: Long},\n"
+                        : is_of_memory      ? "        input: {kind: String, category: String},\n"
                                             : "        input: {},\n");
         assert_int_equal(strstr(part, "condition: String") != NULL, i == ACTION_VERIFY);
         free(part);

@@ -163,9 +163,11 @@ TEST(an_attribute_that_some_actions_lack_is_a_warning)
     static const struct lint_case cases[] = {
         {"forbid (principal, action, resource) when { context.condition == \"x\" };",
          "W 1:45 the attribute `condition` of `context` is missing for `iterate`, `call_model`, "
-         "`call_tool`, `checkpoint`, `finish`; guard it with `context has condition && ...`"},
+         "`call_tool`, `remember`, `recall`, `checkpoint`, `finish`; guard it with `context has "
+         "condition && ...`"},
         {"forbid (principal, action, resource) when { resource.server == \"x\" };",
          "W 1:45 the attribute `server` of `resource` is missing for `iterate`, `call_model`, "
+         "`remember`, `recall`, "
          "`verify`, `checkpoint`, `finish`; guard it with `resource has server && ...`"},
         {"forbid (principal, action in [Action::\"iterate\", Action::\"call_tool\"], resource) "
          "when { resource.kind == \"x\" };",
@@ -176,7 +178,8 @@ TEST(an_attribute_that_some_actions_lack_is_a_warning)
          ""},
         {"forbid (principal, action, resource) when { context.input.iteration > 3 };",
          "W 1:45 the attribute `iteration` of `context.input` is missing for `call_model`, "
-         "`verify`, `checkpoint`, `finish`; guard it with `context.input has iteration && ...`"},
+         "`remember`, `recall`, `verify`, `checkpoint`, `finish`; guard it with `context.input has "
+         "iteration && ...`"},
     };
     assert_findings(cases, COUNT(cases));
 }
@@ -223,6 +226,7 @@ TEST(a_guard_on_the_left_removes_the_warning)
         {"forbid (principal, action, resource) when { resource.server == \"x\" && resource is Tool "
          "};",
          "W 1:45 the attribute `server` of `resource` is missing for `iterate`, `call_model`, "
+         "`remember`, `recall`, "
          "`verify`, `checkpoint`, `finish`; guard it with `resource has server && ...`"},
         {"forbid (principal, action, resource) when { resource is Tool || resource.server == \"x\" "
          "};",
