@@ -45,6 +45,8 @@ static int read_all(struct monitor *monitor, struct rondo_error *err)
         r = r < 0 ? r : monitor_read_page(monitor, &is_more, err);
         /* Silence can be judged only after everything was read. */
         r = r < 0 || is_more ? r : monitor_find_stalled(monitor, err);
+        r = r < 0 || is_more ? r : monitor_read_notices(monitor, err);
+        is_more = is_more || monitor->notice_count == MONITOR_NOTICES;
         r = r < 0 ? r : monitor_commit(monitor, false, err);
         is_more = is_more || !monitor->is_loaded; /* lost: once more from the new cursor */
         atomic_store(&monitor->position, monitor->reached);

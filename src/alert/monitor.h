@@ -5,8 +5,9 @@
  * one transaction of the store, so each is made exactly once, whatever dies in between.
  *
  * Collections of documents: "monitor" (cursor, refused), "monitor-run" (what was reported of a run
- * and must be reported once), "warning" (key: position of the event in 20 digits; for stalls the
- * position that the monitor had reached, and "-stalled-RUN"), "sink", "delivery", "dead-letter".
+ * and must be reported once), "notice" (alert/notice.h), "warning" (key: position of the event in
+ * 20 digits; for stalls the position that the monitor had reached, and "-stalled-RUN"; for notices
+ * that position and "-event-ID"), "sink", "delivery", "dead-letter".
  *
  * The first monitor of a store begins at its first event, but warns only of what happened from an
  * hour before on: a store with years of history must not flood people.

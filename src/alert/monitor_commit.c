@@ -8,6 +8,7 @@
  * a sync for each of them.
  */
 #include "alert/monitor_internal.h"
+#include "alert/notice.h"
 
 #include "base/error.h"
 #include "base/json/json.h"
@@ -156,6 +157,7 @@ int monitor_load(struct monitor *monitor, struct rondo_error *err)
     monitor->is_refusal_changed = false;
     monitor_forget_notes(monitor);
     monitor->found.count = 0;
+    monitor->notice_count = 0;
     int r = begin_follow(monitor, err);
     r = r < 0 ? r : load_cursor(monitor, err);
     r = r < 0 ? r
@@ -353,7 +355,8 @@ static bool has_changed_note(const struct monitor *monitor)
 
 static bool is_commit_due(const struct monitor *monitor, bool is_forced)
 {
-    if (monitor->found.count > 0 || monitor->is_refusal_changed || has_changed_note(monitor)) {
+    if (monitor->found.count > 0 || monitor->notice_count > 0 || monitor->is_refusal_changed ||
+        has_changed_note(monitor)) {
         return true;
     }
     uint64_t behind = monitor->reached - monitor->committed;
@@ -373,6 +376,7 @@ static void settle(struct monitor *monitor, uint64_t deliveries)
             monitor->until_prune <= count ? PRUNE_EVERY : monitor->until_prune - count;
     }
     monitor->found.count = 0;
+    monitor->notice_count = 0;
     monitor->version++;
     monitor->committed = monitor->reached;
     monitor->committed_ns = clock_monotonic(monitor->clock);
@@ -404,6 +408,10 @@ int monitor_commit(struct monitor *monitor, bool is_forced, struct rondo_error *
     if (r == 0) {
         add_notes(monitor, &changes);
         add_refusals(monitor, &changes);
+        for (size_t i = 0; i < monitor->notice_count; i++) {
+            add_change(&changes, STORE_DELETE, NOTICE_COLLECTION, monitor->notices[i], NULL,
+                       STORE_ANY_VERSION);
+        }
         r = monitor->store->ops->change_documents(monitor->store, changes.items, changes.count,
                                                   &is_applied, err);
     }

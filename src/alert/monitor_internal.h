@@ -32,6 +32,8 @@
 /** Refused policies that are remembered, and for how long the same ones are not said again. */
 #define MONITOR_REFUSALS   64
 #define MONITOR_REFUSAL_NS (3600 * NS_PER_S)
+/** Notices read at a time. */
+#define MONITOR_NOTICES 64
 /** Runs that are remembered in memory. */
 #define MONITOR_NOTES 10000
 /** Bytes of a mark of what was said, the NUL included. */
@@ -105,6 +107,8 @@ struct monitor {
     size_t refusal_count;
     bool is_refusal_changed;
     struct found_warnings found;
+    char notices[MONITOR_NOTICES][ID_SIZE]; /**< that the next transaction deletes */
+    size_t notice_count;
     uint64_t until_prune;          /**< warnings to be made until old ones are forgotten */
     struct warning_follow *follow; /**< what on_warning gets; NULL before the first look */
     bool is_failing;
@@ -160,6 +164,11 @@ struct warning *monitor_add_found(struct monitor *monitor, int64_t epoch);
 
 /** Look for silent runs if it is time, and add their warnings to `found`. */
 int monitor_find_stalled(struct monitor *monitor, struct rondo_error *err);
+
+/* --- monitor_notices.c --- */
+
+/** Read notices and add their warnings to `found`. */
+int monitor_read_notices(struct monitor *monitor, struct rondo_error *err);
 
 /* --- monitor_commit.c: what is made durable --- */
 

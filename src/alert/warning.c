@@ -20,7 +20,7 @@ static const char *const kinds[WARNING_KIND_COUNT] = {
     [WARNING_LIMIT] = "limit",       [WARNING_POLICY] = "policy",
     [WARNING_ENDED_BADLY] = "ended", [WARNING_STALLED] = "stalled",
     [WARNING_STORAGE] = "storage",   [WARNING_POLICY_REFUSED] = "policy_refused",
-    [WARNING_TEST] = "test",
+    [WARNING_EVENT] = "event",       [WARNING_TEST] = "test",
 };
 
 /** Events that people are warned of. */

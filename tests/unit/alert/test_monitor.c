@@ -1,8 +1,58 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Which events become warnings, once each, over deaths and beside other monitors. */
+#include "alert/notice.h"
 #include "monitor_world.h"
 
+/** A notice of the role "fixer". */
+static void store_notice(struct monitor_world *world, const char *key, const char *message)
+{
+    auto_buf struct buf json = {0};
+    bool is_applied = false;
+    struct notice notice = {.agent_id = "fixer", .message = message, .time_ns = world->now_ns};
+    notice_encode(&notice, &json);
+    struct store_change change = {
+        .kind = STORE_PUT,
+        .collection = NOTICE_COLLECTION,
+        .key = key,
+        .data = buf_string(&json),
+        .data_len = json.len,
+        .if_version = STORE_ANY_VERSION,
+    };
+    assert_int_equal(
+        world->store->ops->change_documents(world->store, &change, 1, &is_applied, NULL), 0);
+}
+
 /* ---- What is warned of ---- */
+
+WORLD_TEST(a_notice_becomes_one_warning)
+{
+    struct monitor_world *world = *state;
+    store_notice(world, "a", "an event was refused");
+    store_notice(world, "b", "an event was dropped");
+    for (int i = 0; i < 3; i++) {
+        world_tick(world);
+        monitor_stop(world->monitor);
+        world->monitor = NULL;
+    }
+    assert_int_equal(world_documents(world, "warning", NULL), 2);
+    assert_int_equal(
+        world_warnings(world, "\"kind\":\"event\",\"run_id\":null,\"agent_id\":\"fixer\""), 2);
+    assert_int_equal(world_warnings(world, "an event was dropped"), 1);
+    assert_int_equal(world_documents(world, NOTICE_COLLECTION, NULL), 0);
+}
+
+WORLD_TEST(more_notices_than_are_read_at_a_time_become_warnings_in_one_round)
+{
+    struct monitor_world *world = *state;
+    char key[16];
+    for (int i = 0; i < 130; i++) {
+        snprintf(key, sizeof(key), "%03d", i);
+        store_notice(world, key, "one");
+    }
+    world_tick(world);
+    assert_int_equal(world_documents(world, "warning", NULL), 130);
+    assert_int_equal(world_documents(world, NOTICE_COLLECTION, NULL), 0);
+}
 
 WORLD_TEST(a_limit_that_comes_near_is_a_warning)
 {
