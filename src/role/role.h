@@ -122,10 +122,12 @@ void role_drop_normal(struct role *role);
 void role_free(struct role *role);
 
 /**
- * What `run` will not do, though the file requests it: one warning for each section, tool type or
- * setting (ingest, sinks, triggers, memory, ...), by name and with its place in the file.
+ * What runs will not do, though the file requests it: one warning for each section, tool type or
+ * setting (ingest, sinks, memory, ...), by name and with its place in the file.
  */
 void role_find_unsupported(const struct role *role, struct role_findings *findings);
+/** The same of a role on duty: there triggers work. */
+void role_find_unsupported_on_duty(const struct role *role, struct role_findings *findings);
 
 /**
  * The protections of a role's normal form that are not given. What role_read finds beside these

@@ -72,7 +72,7 @@ static void find_memory(const struct role *role, struct json_object *memory,
     }
 }
 
-static void find_sections(const struct role *role, struct role_findings *findings)
+static void find_sections(const struct role *role, bool is_on_duty, struct role_findings *findings)
 {
     struct json_object *spec = json_member(role->normal, "spec");
     static const struct {
@@ -90,7 +90,9 @@ static void find_sections(const struct role *role, struct role_findings *finding
     for (size_t i = 0; i < sizeof(sections) / sizeof(sections[0]); i++) {
         struct json_object *section = json_member(spec, sections[i].key);
         bool is_list = json_object_is_type(section, json_type_array);
-        if (section != NULL && (!is_list || json_object_array_length(section) > 0)) {
+        bool is_honoured = is_on_duty && strcmp(sections[i].key, "triggers") == 0;
+        if (section != NULL && !is_honoured &&
+            (!is_list || json_object_array_length(section) > 0)) {
             warn(role, findings, sections[i].path, "%s", sections[i].message);
         }
     }
@@ -146,7 +148,13 @@ static void find_tools(const struct role *role, struct role_findings *findings)
 
 void role_find_unsupported(const struct role *role, struct role_findings *findings)
 {
-    find_sections(role, findings);
+    find_sections(role, false, findings);
+    find_tools(role, findings);
+}
+
+void role_find_unsupported_on_duty(const struct role *role, struct role_findings *findings)
+{
+    find_sections(role, true, findings);
     find_tools(role, findings);
 }
 
