@@ -237,6 +237,8 @@ static int submit(struct cron_source *cron, const struct backlog *backlog, int64
         .key = key,
         .context = buf_string(&context),
         .mark = mark,
+        .due_ns = backlog->latest_due * NS_PER_S,
+        .missed = backlog->missed,
     };
     int r = source_submit(&cron->head, &event, &result, err);
     if (r < 0) {
@@ -251,24 +253,22 @@ static int submit(struct cron_source *cron, const struct backlog *backlog, int64
     return 0;
 }
 
-/** Nothing is started for what was missed, and the log says so. */
+/** Nothing is started for what was missed, and people are told. */
 static int skip(struct cron_source *cron, const struct backlog *backlog, struct rondo_error *err)
 {
     const struct source_host *host = cron->head.host;
     char mark[48];
-    char line[SOURCE_ID_SIZE + 80];
+    char reason[80];
+    int64_t count = backlog->missed + 1;
     write_mark(backlog->latest, mark);
-    int r = intake_set_mark(host->intake, host->id, mark, err);
-    if (r < 0) {
-        return r;
+    snprintf(reason, sizeof(reason), "%" PRId64 " time%s passed and %s skipped", count,
+             count == 1 ? "" : "s", count == 1 ? "is" : "are");
+    struct intake_event event = {.source = host->id, .role = host->role, .mark = mark};
+    int r = intake_skip(host->intake, &event, reason, err);
+    if (r == 0) {
+        advance(cron, backlog->latest);
     }
-    snprintf(line, sizeof(line), "%s: %" PRId64 " times were missed and are skipped", host->id,
-             backlog->missed + 1);
-    if (host->log != NULL) {
-        host->log(host->context, line);
-    }
-    advance(cron, backlog->latest);
-    return 0;
+    return r;
 }
 
 static int cron_fire(struct source *source, int64_t now_ns, struct rondo_error *err)

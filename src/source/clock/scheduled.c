@@ -160,6 +160,7 @@ static int submit(struct scheduled_source *scheduled, const struct follow_up *fo
         .group = follow_up->id,
         .context = buf_string(&context),
         .mark = mark,
+        .due_ns = follow_up->due_ns,
     };
     int r = source_submit(&scheduled->head, &event, &result, err);
     if (r < 0) {

@@ -238,6 +238,16 @@ static int open_descriptors(struct duty *duty, struct rondo_error *err)
     return 0;
 }
 
+/** An event did not become a run of its own, or is late. Any thread. */
+static void tell_notice(void *context, const struct start_refusal *refusal)
+{
+    auto_buf struct buf text = {0};
+    if (refusal->unsaid > 0) {
+        refusal_sentence(refusal, &text);
+        duty_log(context, "%s: %s", refusal->role, buf_string(&text));
+    }
+}
+
 static int open_intake(struct duty *duty, struct rondo_error *err)
 {
     struct intake_options options = {
@@ -247,6 +257,7 @@ static int open_intake(struct duty *duty, struct rondo_error *err)
         .owner = runtime_owner(duty->options.runtime),
         .max_running = duty->options.max_running,
         .on_ready = wake,
+        .on_notice = tell_notice,
         .context = duty,
     };
     int r = intake_open(&options, &duty->intake, err);

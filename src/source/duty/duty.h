@@ -29,9 +29,9 @@ struct duty_options {
     const char *model;  /**< instead of the roles' own */
     bool is_autonomous; /**< every trigger of a role with `autonomy` starts autonomous runs */
     bool accepts_unprotected;
-    uint64_t max_running;       /**< of the daemon; 0 = INTAKE_DEFAULT_RUNNING */
-    struct queue_options queue; /**< of each role */
-    void (*log)(void *context, const char *line);
+    uint64_t max_running;                         /**< of the daemon; 0 = INTAKE_DEFAULT_RUNNING */
+    struct queue_options queue;                   /**< of each role */
+    void (*log)(void *context, const char *line); /**< any thread */
     void *log_context;
     bool is_quiet; /**< only what is wrong */
 };

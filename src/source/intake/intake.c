@@ -8,10 +8,12 @@
 #include "base/error.h"
 #include "base/json/json.h"
 #include "base/memory.h"
+#include "base/parse.h"
 #include "source/intake/dedupe.h"
 #include "source/intake/intake_internal.h"
 #include "source/intake/mark.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -172,7 +174,8 @@ struct submission {
     bool is_drop;
     struct start_refusal refusal; /* of this event or of the one that is dropped; is_noted */
     bool is_noted;
-    char refusal_id[ID_SIZE];
+    struct start_refusal late; /* it comes late; is_late */
+    bool is_late;
     char run_id[ID_SIZE];
 };
 
@@ -201,15 +204,21 @@ static const char *find_fault(const struct intake_event *event)
     return NULL;
 }
 
+static struct start_refusal make_refusal(const struct intake_event *event, enum refusal_kind kind,
+                                         int64_t now_ns, const char *run_id, const char *reason)
+{
+    struct start_refusal refusal = {.kind = kind, .time_ns = now_ns};
+    snprintf(refusal.run_id, sizeof(refusal.run_id), "%s", run_id);
+    snprintf(refusal.source, sizeof(refusal.source), "%s", event->source);
+    snprintf(refusal.role, sizeof(refusal.role), "%s", event->role);
+    snprintf(refusal.reason, sizeof(refusal.reason), "%s", reason);
+    return refusal;
+}
+
 static void set_refusal(struct submission *submission, enum refusal_kind kind, const char *run_id,
                         const char *reason)
 {
-    struct start_refusal *refusal = &submission->refusal;
-    *refusal = (struct start_refusal){.kind = kind, .time_ns = submission->now_ns};
-    snprintf(refusal->run_id, sizeof(refusal->run_id), "%s", run_id);
-    snprintf(refusal->source, sizeof(refusal->source), "%s", submission->event->source);
-    snprintf(refusal->role, sizeof(refusal->role), "%s", submission->event->role);
-    snprintf(refusal->reason, sizeof(refusal->reason), "%s", reason);
+    submission->refusal = make_refusal(submission->event, kind, submission->now_ns, run_id, reason);
     submission->is_noted = true;
 }
 
@@ -284,6 +293,38 @@ static void decide(struct intake *intake, struct submission *submission)
     }
 }
 
+/** Whether the event comes late, and for how many times. It has its run or its refusal. */
+static void find_late(struct submission *submission)
+{
+    const struct intake_event *event = submission->event;
+    int64_t late_ns = event->due_ns == 0 ? 0 : submission->now_ns - event->due_ns;
+    if (submission->outcome == INTAKE_FULL || submission->outcome == INTAKE_DUPLICATE ||
+        (late_ns <= INTAKE_LATE_NS && event->missed == 0)) {
+        return;
+    }
+    char reason[REFUSAL_REASON_SIZE];
+    char duration[FORMAT_DURATION_SIZE];
+    format_duration(late_ns, duration);
+    if (event->missed == 0) {
+        snprintf(reason, sizeof(reason), "its event comes %s after its time", duration);
+    } else {
+        snprintf(reason, sizeof(reason),
+                 "%" PRId64 " time%s passed without an event; this one counts for all",
+                 event->missed, event->missed == 1 ? "" : "s");
+    }
+    submission->late =
+        make_refusal(event, REFUSAL_LATE, submission->now_ns, submission->run_id, reason);
+    submission->is_late = true;
+}
+
+static void add_refusal(struct intake *intake, struct intake_changes *changes,
+                        struct start_refusal *refusal)
+{
+    char id[ID_SIZE];
+    id_new(refusal->time_ns, intake->random, id);
+    intake_changes_add_refusal(intake, changes, refusal, id);
+}
+
 static void write_request(struct intake *intake, const struct submission *submission,
                           int64_t received_ns, struct buf *ret_json)
 {
@@ -328,7 +369,10 @@ static void write_changes(struct intake *intake, struct submission *submission,
                               (int64_t)replaced->version);
     }
     if (submission->is_noted) {
-        intake_changes_add_refusal(changes, &submission->refusal, submission->refusal_id);
+        add_refusal(intake, changes, &submission->refusal);
+    }
+    if (submission->is_late) {
+        add_refusal(intake, changes, &submission->late);
     }
     if (event->mark != NULL && submission->outcome != INTAKE_FULL) {
         add_mark(changes, event->source, event->mark);
@@ -383,7 +427,7 @@ static int try_submit(struct intake *intake, struct submission *submission, stru
         decide(intake, submission);
         pthread_mutex_unlock(&intake->lock);
     }
-    id_new(submission->now_ns, intake->random, submission->refusal_id);
+    find_late(submission);
     write_changes(intake, submission, &changes);
     r = changes.count == 0 ? 1 : intake_changes_commit(intake, &changes, err);
     update_index(intake, submission, r == 1);
@@ -424,9 +468,30 @@ int intake_submit(struct intake *intake, const struct intake_event *event,
     if (submission.is_noted) {
         intake_note(intake, &submission.refusal);
     }
+    if (submission.is_late) {
+        intake_note(intake, &submission.late);
+    }
     if (submission.outcome == INTAKE_ACCEPTED) {
         tell_ready(intake);
     }
     write_result(&submission, ret_result);
     return 0;
+}
+
+int intake_skip(struct intake *intake, const struct intake_event *event, const char *reason,
+                struct rondo_error *err)
+{
+    struct intake_changes changes = {0};
+    struct start_refusal late =
+        make_refusal(event, REFUSAL_LATE, clock_now(intake->clock), "", reason);
+    pthread_mutex_lock(&intake->submitting); /* guards the random numbers */
+    add_refusal(intake, &changes, &late);
+    pthread_mutex_unlock(&intake->submitting);
+    add_mark(&changes, event->source, event->mark);
+    int r = intake_changes_commit(intake, &changes, err);
+    intake_changes_fini(&changes);
+    if (r == 1) {
+        intake_note(intake, &late);
+    }
+    return r < 0 ? r : 0;
 }

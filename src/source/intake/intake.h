@@ -16,10 +16,10 @@
  */
 #pragma once
 
+#include "base/clock.h"
 #include "source/intake/refusal.h"
 #include "source/intake/request.h"
 
-struct clock;
 struct intake;
 struct random;
 
@@ -40,6 +40,11 @@ bool queue_rule_from_name(const char *name, enum queue_rule *ret_rule);
 #define INTAKE_DEFAULT_QUEUE        100
 #define INTAKE_DEFAULT_ROLE_RUNNING 4
 #define INTAKE_DEFAULT_RUNNING      16
+
+/** Of events of a role that have the same fate, people are told so often at most. */
+#define INTAKE_NOTICE_NS (INT64_C(3600) * NS_PER_S)
+/** An event that comes so much after its time is late. */
+#define INTAKE_LATE_NS (INT64_C(300) * NS_PER_S)
 
 /** A role's queue. */
 struct queue_options {
@@ -72,6 +77,8 @@ struct intake_event {
     const char *group;        /**< for QUEUE_COALESCE; NULL = all events of the source are one */
     const char *context;      /**< JSON object for the journal; NULL = {} */
     const char *conversation; /**< START_CONVERSATION */
+    int64_t due_ns;           /**< when it was to come; 0 = now */
+    int64_t missed;           /**< earlier times that passed without an event */
     const char *mark;         /**< new mark of the source, changed in the same transaction whatever
                                    the outcome but INTAKE_FULL; NULL = unchanged */
 };
@@ -82,7 +89,8 @@ struct intake_result {
     char reason[REFUSAL_REASON_SIZE]; /**< REFUSED, FULL */
 };
 
-/** Something that people should know: once for each event that did not become a run of its own. */
+/** Something that people should know: once for each event that did not become a run of its own, or
+ *  that is late. They are told where `unsaid` is not 0. */
 typedef void intake_notice_fn(void *context, const struct start_refusal *refusal);
 
 struct intake_options {
@@ -120,6 +128,13 @@ void intake_pause(struct intake *intake, bool is_paused);
 /** Submit an event. @return 0 with the result, or the store's error */
 int intake_submit(struct intake *intake, const struct intake_event *event,
                   struct intake_result *ret_result, struct rondo_error *err);
+
+/**
+ * Times of a source passed, and no event comes for them: recorded as late.
+ * @param mark the source's new one, in the same transaction
+ */
+int intake_skip(struct intake *intake, const struct intake_event *event, const char *reason,
+                struct rondo_error *err);
 
 /** Change a source's mark without a request. @param mark JSON object; NULL = forget it */
 int intake_set_mark(struct intake *intake, const char *source, const char *mark,

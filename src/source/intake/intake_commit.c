@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Transactions of the intake, and reading what waits when it opens. */
+#include "alert/notice.h"
 #include "base/error.h"
 #include "base/json/json.h"
 #include "base/memory.h"
@@ -12,7 +13,7 @@
 
 #define MAX_CHANGES (sizeof(((struct intake_changes *)0)->items) / sizeof(struct store_change))
 
-_Static_assert(MAX_CHANGES == 6, "one text and one key for each change");
+_Static_assert(MAX_CHANGES == 8, "one text and one key for each change");
 
 void intake_changes_fini(struct intake_changes *changes)
 {
@@ -48,13 +49,46 @@ void intake_changes_delete(struct intake_changes *changes, const char *collectio
     add(changes, STORE_DELETE, collection, key, if_version);
 }
 
-void intake_changes_add_refusal(struct intake_changes *changes, const struct start_refusal *refusal,
-                                const char *id)
+/** The lock is held. */
+static struct intake_told *told_of(struct intake *intake, const char *role)
+{
+    struct role_queue *queue = NULL;
+    HASH_FIND_STR(intake->queues, role, queue);
+    return queue == NULL ? &intake->told : &queue->told;
+}
+
+/** How many events like it people are to be told of now. */
+static uint64_t count_unsaid(struct intake *intake, const struct start_refusal *refusal)
+{
+    pthread_mutex_lock(&intake->lock);
+    const struct intake_told *told = told_of(intake, refusal->role);
+    int64_t told_ns = told->told_ns[refusal->kind];
+    bool is_due = told_ns == 0 || refusal->time_ns < told_ns ||
+                  refusal->time_ns - told_ns >= INTAKE_NOTICE_NS;
+    uint64_t unsaid = is_due ? told->unsaid[refusal->kind] + 1 : 0;
+    pthread_mutex_unlock(&intake->lock);
+    return unsaid;
+}
+
+void intake_changes_add_refusal(struct intake *intake, struct intake_changes *changes,
+                                struct start_refusal *refusal, const char *id)
 {
     char key[REFUSAL_KEY_SIZE];
     refusal_key(refusal->time_ns, id, key);
     refusal_encode(refusal,
                    intake_changes_put(changes, REFUSAL_COLLECTION, key, STORE_ANY_VERSION));
+    refusal->unsaid = count_unsaid(intake, refusal);
+    if (refusal->unsaid > 0) {
+        auto_buf struct buf text = {0};
+        refusal_sentence(refusal, &text);
+        struct notice notice = {
+            .agent_id = refusal->role,
+            .message = buf_string(&text),
+            .time_ns = refusal->time_ns,
+        };
+        notice_encode(&notice,
+                      intake_changes_put(changes, NOTICE_COLLECTION, id, STORE_ANY_VERSION));
+    }
 }
 
 int intake_changes_commit(struct intake *intake, struct intake_changes *changes,
@@ -73,7 +107,14 @@ int intake_changes_commit(struct intake *intake, struct intake_changes *changes,
 void intake_note(struct intake *intake, const struct start_refusal *refusal)
 {
     pthread_mutex_lock(&intake->lock);
+    struct intake_told *told = told_of(intake, refusal->role);
     intake->counts.refusals[refusal->kind]++;
+    if (refusal->unsaid > 0) {
+        told->told_ns[refusal->kind] = refusal->time_ns;
+        told->unsaid[refusal->kind] = 0;
+    } else {
+        told->unsaid[refusal->kind]++;
+    }
     pthread_mutex_unlock(&intake->lock);
     if (intake->on_notice != NULL) {
         intake->on_notice(intake->context, refusal);

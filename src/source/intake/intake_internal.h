@@ -28,6 +28,12 @@ struct intake_entry {
     UT_hash_handle hh;
 };
 
+/** When people were last told of events that did not become runs of their own. */
+struct intake_told {
+    int64_t told_ns[REFUSAL_KIND_COUNT]; /**< 0 = never */
+    uint64_t unsaid[REFUSAL_KIND_COUNT]; /**< events since then */
+};
+
 /** The queue of a role. */
 struct role_queue {
     char role[LIMIT_AGENT_ID_LEN + 1];
@@ -37,6 +43,7 @@ struct role_queue {
     struct intake_entry *waiting; /**< oldest first */
     uint64_t waiting_count;
     uint64_t running;
+    struct intake_told told;
     struct role_queue *prev; /**< turns */
     struct role_queue *next;
     UT_hash_handle hh;
@@ -62,6 +69,7 @@ struct intake {
     bool is_paused;
     uint64_t running;
     struct intake_state counts;
+    struct intake_told told; /**< of roles without a queue */
 };
 
 /* ---- The index (intake_queue.c); the lock is held ---- */
@@ -89,9 +97,9 @@ void intake_index_free(struct intake *intake);
 
 /** Changes of one transaction; texts are owned. */
 struct intake_changes {
-    struct store_change items[6];
-    struct buf texts[6];
-    char keys[6][STORE_KEY_LEN + 1];
+    struct store_change items[8];
+    struct buf texts[8];
+    char keys[8][STORE_KEY_LEN + 1];
     size_t count;
 };
 
@@ -101,8 +109,12 @@ struct buf *intake_changes_put(struct intake_changes *changes, const char *colle
                                const char *key, int64_t if_version);
 void intake_changes_delete(struct intake_changes *changes, const char *collection, const char *key,
                            int64_t if_version);
-void intake_changes_add_refusal(struct intake_changes *changes, const struct start_refusal *refusal,
-                                const char *id);
+/**
+ * Add a refusal, and a notice for people when it is time to tell them. No lock is held.
+ * @param refusal `unsaid` is set
+ */
+void intake_changes_add_refusal(struct intake *intake, struct intake_changes *changes,
+                                struct start_refusal *refusal, const char *id);
 /** @return 1 applied, 0 when a version did not fit, or a code */
 int intake_changes_commit(struct intake *intake, struct intake_changes *changes,
                           struct rondo_error *err);

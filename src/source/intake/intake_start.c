@@ -55,11 +55,11 @@ void intake_postpone(struct intake *intake, const char *run_id)
 
 /** End the document of a request as a refusal. @return 1, 0 when it is another's now, or a code */
 static int delete_as_refusal(struct intake *intake, const char *id, int64_t version,
-                             const struct start_refusal *refusal, struct rondo_error *err)
+                             struct start_refusal *refusal, struct rondo_error *err)
 {
     struct intake_changes changes = {0};
     intake_changes_delete(&changes, START_REQUEST_COLLECTION, id, version);
-    intake_changes_add_refusal(&changes, refusal, id);
+    intake_changes_add_refusal(intake, &changes, refusal, id);
     int r = intake_changes_commit(intake, &changes, err);
     intake_changes_fini(&changes);
     if (r == 1) {

@@ -10,11 +10,33 @@
 #include <string.h>
 
 static const char *const kind_names[REFUSAL_KIND_COUNT] = {"refused", "dropped", "coalesced",
-                                                           "full"};
+                                                           "full", "late"};
+
+/** How the sentence about one begins; its reason follows. */
+static const char *const kind_words[REFUSAL_KIND_COUNT] = {
+    [REFUSAL_REFUSED] = "an event was refused: ",
+    [REFUSAL_DROPPED] = "an event was dropped: ",
+    [REFUSAL_COALESCED] = "two events became one run: ",
+    [REFUSAL_FULL] = "events wait outside: ",
+    [REFUSAL_LATE] = "a trigger is late: ",
+};
 
 const char *refusal_kind_name(enum refusal_kind kind)
 {
     return kind_names[kind];
+}
+
+void refusal_sentence(const struct start_refusal *refusal, struct buf *ret_text)
+{
+    buf_append_string(ret_text, kind_words[refusal->kind]);
+    buf_append_string(ret_text, refusal->reason);
+    if (refusal->source[0] != '\0') {
+        buf_printf(ret_text, " (%s)", refusal->source);
+    }
+    if (refusal->unsaid > 1) {
+        buf_printf(ret_text, "; and %" PRIu64 " more like it since the last warning",
+                   refusal->unsaid - 1);
+    }
 }
 
 void refusal_key(int64_t time_ns, const char *id, char ret_key[REFUSAL_KEY_SIZE])

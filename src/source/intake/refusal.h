@@ -19,10 +19,11 @@ enum refusal_kind {
     REFUSAL_DROPPED,     /**< the oldest of a full queue made room for a newer one */
     REFUSAL_COALESCED,   /**< another request of its group, which waits, has its prompt now */
     REFUSAL_FULL,        /**< a queue is full and its sources wait: once until it is not */
+    REFUSAL_LATE,        /**< times passed without a run, or the run comes late */
     REFUSAL_KIND_COUNT
 };
 
-/** "refused", "dropped", "coalesced", "full". Static. */
+/** "refused", "dropped", "coalesced", "full", "late". Static. */
 const char *refusal_kind_name(enum refusal_kind kind);
 
 struct start_refusal {
@@ -33,7 +34,13 @@ struct start_refusal {
     char source[SOURCE_ID_SIZE];
     char role[LIMIT_AGENT_ID_LEN + 1];
     char reason[REFUSAL_REASON_SIZE];
+    /** Events of the role like it since people were last told, this one included; 0 = they need not
+     *  be told. Not stored. */
+    uint64_t unsaid;
 };
+
+/** Append a sentence for people: what became of the event, and why. */
+void refusal_sentence(const struct start_refusal *refusal, struct buf *ret_text);
 
 /** Write the refusal's key, which sorts by time. @param id makes it unique */
 void refusal_key(int64_t time_ns, const char *id, char ret_key[REFUSAL_KEY_SIZE]);

@@ -15,9 +15,9 @@
     "\nspec:\n  role: You test.\n  model: {provider: scripted, name: turns.jsonl}\n  " \
     "triggers:\n" triggers
 
-#define CRON(schedule) "    - {type: cron, schedule: '" schedule "', prompt: tick}\n"
-#define DISCORD        "    - {type: discord, channel_ids: ['1']}\n"
-#define NEVER          "0 0 29 2 1"
+#define DISCORD "    - {type: discord, channel_ids: ['1']}\n"
+/** Due in thirty years. */
+#define NEVER(file) "    - {type: heartbeat, file: " file ", interval_seconds: 1000000000}\n"
 
 struct duty_world {
     struct orchestrator_world *server;
@@ -178,7 +178,7 @@ static void wait_run(struct duty_world *world, const char *run_id)
 DUTY_TEST(an_event_becomes_a_run_that_names_it)
 {
     struct duty_world *world = *state;
-    begin_duty(world, ROLE("tester", CRON(NEVER)));
+    begin_duty(world, ROLE("tester", NEVER("a.md")));
     struct intake_result result = submit(world, "do it", "a");
     wait_run(world, result.run_id);
     WAIT_FOR(intake_state(duty_intake(world->duty)).running == 0);
@@ -189,7 +189,7 @@ DUTY_TEST(an_event_becomes_a_run_that_names_it)
 DUTY_TEST(events_that_wait_are_started_one_after_the_other)
 {
     struct duty_world *world = *state;
-    begin_duty(world, ROLE("tester", CRON(NEVER)));
+    begin_duty(world, ROLE("tester", NEVER("a.md")));
     struct intake_result first = submit(world, "one", NULL);
     struct intake_result second = submit(world, "two", NULL);
     struct intake_result third = submit(world, "three", NULL);
@@ -202,12 +202,12 @@ DUTY_TEST(events_that_wait_are_started_one_after_the_other)
 DUTY_TEST(what_waited_when_a_daemon_ended_is_started_by_the_next)
 {
     struct duty_world *world = *state;
-    begin_duty(world, ROLE("tester", CRON(NEVER)));
+    begin_duty(world, ROLE("tester", NEVER("a.md")));
     duty_drain(world->duty);
     struct intake_result result = submit(world, "one", "a");
     duty_stop(world->duty);
     world->duty = NULL;
-    begin_duty(world, ROLE("tester", CRON(NEVER)));
+    begin_duty(world, ROLE("tester", NEVER("a.md")));
     wait_run(world, result.run_id);
     assert_int_equal(submit(world, "one", "a").outcome, INTAKE_DUPLICATE);
 }
@@ -217,9 +217,9 @@ DUTY_TEST(what_waited_when_a_daemon_ended_is_started_by_the_next)
 DUTY_TEST(a_trigger_that_cannot_work_is_named_and_the_others_work)
 {
     struct duty_world *world = *state;
-    begin_duty(world, ROLE("tester", DISCORD CRON(NEVER)));
+    begin_duty(world, ROLE("tester", DISCORD NEVER("a.md")));
     assert_true(is_logged(world, "is left out: it needs a connection by WebSocket"));
-    WAIT_STATUS(world, "tester/cron-", NEVER "||on");
+    WAIT_STATUS(world, "tester/heartbeat-", "a.md||on");
 }
 
 DUTY_TEST(a_role_without_a_trigger_that_works_is_no_daemon)
@@ -234,8 +234,24 @@ DUTY_TEST(a_role_without_a_trigger_that_works_is_no_daemon)
 DUTY_TEST(the_same_trigger_twice_counts_once)
 {
     struct duty_world *world = *state;
-    begin_duty(world, ROLE("tester", CRON(NEVER) CRON(NEVER)));
+    begin_duty(world, ROLE("tester", NEVER("a.md") NEVER("a.md")));
     assert_true(is_logged(world, "the same trigger occurs twice"));
+}
+
+DUTY_TEST(settings_that_a_daemon_does_not_support_are_listed_at_its_start)
+{
+    struct duty_world *world = *state;
+    begin_duty(world, ROLE("tester", NEVER("a.md")) "  sinks: [{type: file, path: out.log}]\n");
+    assert_true(is_logged(world, "sinks"));
+    assert_false(is_logged(world, "spec.triggers"));
+}
+
+DUTY_TEST(an_event_that_is_refused_is_in_the_log)
+{
+    struct duty_world *world = *state;
+    begin_duty(world, ROLE("tester", NEVER("a.md")));
+    assert_int_equal(submit(world, "", NULL).outcome, INTAKE_REFUSED);
+    assert_true(is_logged(world, "tester: an event was refused: the prompt is empty"));
 }
 
 /* ---- Follow-ups ----------------------------------------------------------------------------- */
@@ -267,7 +283,7 @@ DUTY_TEST(a_run_schedules_another_one_and_the_chain_ends_at_its_limit)
                "\"again\",\"delay_seconds\":1}}]}\n"
                "{\"tool_calls\":[{\"name\":\"finish_task\",\"arguments\":{\"summary\":"
                "\"done\"}}]}\n");
-    begin_duty(world, ROLE("tester", CRON(NEVER)) "  autonomy: {max_schedule_depth: 1}\n");
+    begin_duty(world, ROLE("tester", NEVER("a.md")) "  autonomy: {max_schedule_depth: 1}\n");
     struct intake_result first = submit(world, "one", NULL);
     wait_run(world, first.run_id);
     WAIT_FOR(started_run(world, run_id)[0] != '\0');
@@ -283,31 +299,31 @@ DUTY_TEST(a_run_schedules_another_one_and_the_chain_ends_at_its_limit)
 DUTY_TEST(a_changed_file_changes_the_sources)
 {
     struct duty_world *world = *state;
-    begin_duty(world, ROLE("tester", CRON(NEVER)));
-    WAIT_STATUS(world, "tester/cron-", NEVER "||on");
-    write_file(world->server, "tester.yaml", ROLE("tester", CRON("0 1 29 2 1")));
-    WAIT_STATUS(world, "tester/cron-", "0 1 29 2 1||on");
+    begin_duty(world, ROLE("tester", NEVER("a.md")));
+    WAIT_STATUS(world, "tester/heartbeat-", "a.md||on");
+    write_file(world->server, "tester.yaml", ROLE("tester", NEVER("b.md")));
+    WAIT_STATUS(world, "tester/heartbeat-", "b.md||on");
 }
 
 DUTY_TEST(a_bad_file_keeps_the_role_as_it_was)
 {
     struct duty_world *world = *state;
-    begin_duty(world, ROLE("tester", CRON(NEVER)));
+    begin_duty(world, ROLE("tester", NEVER("a.md")));
     write_file(world->server, "tester.yaml", "kind: [");
     WAIT_FOR(is_logged(world, "the role stays as it was before"));
     struct intake_result result = submit(world, "one", NULL);
     wait_run(world, result.run_id);
-    WAIT_STATUS(world, "tester/cron-", NEVER "||on");
+    WAIT_STATUS(world, "tester/heartbeat-", "a.md||on");
 }
 
 DUTY_TEST(a_file_that_agents_can_write_is_reloaded_only_when_a_person_has_confirmed_it)
 {
     struct duty_world *world = *state;
     memcpy(world->workspace, world->server->folder, sizeof(world->server->folder));
-    begin_duty(world, ROLE("tester", CRON(NEVER)));
-    write_file(world->server, "tester.yaml", ROLE("tester", CRON("0 1 29 2 1")));
+    begin_duty(world, ROLE("tester", NEVER("a.md")));
+    write_file(world->server, "tester.yaml", ROLE("tester", NEVER("b.md")));
     WAIT_FOR(is_logged(world, "the role stays as it was before"));
-    WAIT_STATUS(world, "tester/cron-", NEVER "||on");
+    WAIT_STATUS(world, "tester/heartbeat-", "a.md||on");
 }
 
 DUTY_TEST(a_file_that_comes_into_a_folder_comes_on_duty_and_one_that_goes_leaves)
@@ -315,15 +331,15 @@ DUTY_TEST(a_file_that_comes_into_a_folder_comes_on_duty_and_one_that_goes_leaves
     struct duty_world *world = *state;
     struct rondo_error err = {0};
     struct status_search search;
-    write_file(world->server, "tester.yaml", ROLE("tester", CRON(NEVER)));
+    write_file(world->server, "tester.yaml", ROLE("tester", NEVER("a.md")));
     if (start_duty(world, world->server->folder, &err) < 0) {
         fail_msg("%s", err.message);
     }
-    write_file(world->server, "other.yaml", ROLE("other", CRON(NEVER)));
-    WAIT_STATUS(world, "other/cron-", NEVER "||on");
+    write_file(world->server, "other.yaml", ROLE("other", NEVER("a.md")));
+    WAIT_STATUS(world, "other/heartbeat-", "a.md||on");
     assert_int_equal(unlink(world->file), 0);
-    WAIT_STATUS(world, "tester/cron-", "");
-    WAIT_FOR(status_of(world, "other/cron-", &search)[0] != '\0');
+    WAIT_STATUS(world, "tester/heartbeat-", "");
+    WAIT_FOR(status_of(world, "other/heartbeat-", &search)[0] != '\0');
     assert_int_equal(submit(world, "one", NULL).outcome, INTAKE_REFUSED);
 }
 
@@ -331,8 +347,8 @@ DUTY_TEST(two_files_with_one_name_are_one_role)
 {
     struct duty_world *world = *state;
     struct rondo_error err = {0};
-    write_file(world->server, "a.yaml", ROLE("tester", CRON(NEVER)));
-    write_file(world->server, "b.yaml", ROLE("tester", CRON(NEVER)));
+    write_file(world->server, "a.yaml", ROLE("tester", NEVER("a.md")));
+    write_file(world->server, "b.yaml", ROLE("tester", NEVER("a.md")));
     if (start_duty(world, world->server->folder, &err) < 0) {
         fail_msg("%s", err.message);
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Accepting events, handing them out, and what is left after a restart. */
 #include "../intake_world.h"
+#include "alert/notice.h"
 #include "source/intake/dedupe.h"
 #include "source/intake/mark.h"
 
@@ -192,6 +193,70 @@ TEST_IN_WORLD(that_a_queue_is_full_is_told_once_until_it_is_not)
     world_submit(world, "fixer", "fifth", "5");
     assert_int_equal(world->notices, 2);
     start_request_fini(&request);
+}
+
+TEST_IN_WORLD(people_are_told_of_refused_events_once_an_hour_with_their_number)
+{
+    struct intake_world *world = *state;
+    world_submit(world, "stranger", "one", NULL);
+    assert_int_equal(world->last.unsaid, 1);
+    world_submit(world, "stranger", "two", NULL);
+    world_submit(world, "stranger", "three", NULL);
+    assert_int_equal(world->last.unsaid, 0);
+    assert_int_equal(world_count(world, NOTICE_COLLECTION), 1);
+    assert_int_equal(world_count(world, REFUSAL_COLLECTION), 3);
+    world->now_ns += INTAKE_NOTICE_NS;
+    world_submit(world, "stranger", "four", NULL);
+    assert_int_equal(world->last.unsaid, 3);
+    assert_int_equal(world_count(world, NOTICE_COLLECTION), 2);
+    auto_buf struct buf text = {0};
+    refusal_sentence(&world->last, &text);
+    assert_string_equal(buf_string(&text),
+                        "an event was refused: no such role is on duty (fixer/test-1); and 2 more "
+                        "like it since the last warning");
+}
+
+/** Submit an event that was due some time ago. */
+static struct intake_result submit_late(struct intake_world *world, int64_t late_ns, int64_t missed)
+{
+    struct intake_result result;
+    struct intake_event event = {.source = "fixer/test-1",
+                                 .role = "fixer",
+                                 .kind = "test",
+                                 .prompt = "late",
+                                 .due_ns = world->now_ns - late_ns,
+                                 .missed = missed};
+    assert_int_equal(intake_submit(world->intake, &event, &result, NULL), 0);
+    return result;
+}
+
+TEST_IN_WORLD(an_event_that_comes_late_has_its_run_and_is_recorded)
+{
+    struct intake_world *world = *state;
+    submit_late(world, INTAKE_LATE_NS, 0);
+    assert_int_equal(world->notices, 0);
+    struct intake_result result = submit_late(world, INTAKE_LATE_NS + NS_PER_S, 0);
+    assert_int_equal(result.outcome, INTAKE_ACCEPTED);
+    assert_int_equal(world->last.kind, REFUSAL_LATE);
+    assert_string_equal(world->last.run_id, result.run_id);
+    assert_string_equal(world->last.reason, "its event comes 5m 01s after its time");
+    submit_late(world, 0, 4);
+    assert_string_equal(world->last.reason,
+                        "4 times passed without an event; this one counts for all");
+    assert_int_equal(intake_state(world->intake).refusals[REFUSAL_LATE], 2);
+}
+
+TEST_IN_WORLD(times_that_are_skipped_are_recorded_with_the_mark)
+{
+    struct intake_world *world = *state;
+    char *mark = NULL;
+    struct intake_event event = {.source = "fixer/test-1", .role = "fixer", .mark = "{\"seen\":7}"};
+    assert_int_equal(intake_skip(world->intake, &event, "3 times passed and are skipped", NULL), 0);
+    assert_int_equal(source_mark_read(world->memory, "fixer/test-1", &mark, NULL), 0);
+    assert_string_equal(mark, "{\"seen\":7}");
+    free(mark);
+    assert_int_equal(world->last.kind, REFUSAL_LATE);
+    assert_int_equal(world_count(world, REFUSAL_COLLECTION), 1);
 }
 
 TEST_IN_WORLD(the_mark_stays_when_an_event_does_not_fit)
