@@ -36,6 +36,7 @@ struct server_options {
     bool (*receive_hook)(void *context, const char *name, const struct source_delivery *delivery,
                          struct source_answer *ret_answer);
     void *hook_context;
+    struct intake *intake; /**< of a daemon, for its metrics; or NULL */
     void (*log)(void *context, const char *line);
     /** One line for each request that changed something; NULL = nobody reads them. */
     void (*audit)(void *context, const char *line);

@@ -65,8 +65,12 @@ const struct metric_family metric_families[METRIC_COUNT] = {
     [METRIC_COMMIT_SECONDS] = {"rondo_commit_duration_seconds", METRIC_HISTOGRAM, "s",
         "Time of commits.", {NULL}, false},
     [METRIC_QUEUE] = {"rondo_queue_length", METRIC_GAUGE, "1",
-        "Queued items: runs (admission), commits, deliveries, events (monitor).",
+        "Queued items: runs (admission), triggers (events that wait to become runs), commits, deliveries, "
+        "events (monitor).",
         {"queue"}, true},
+    [METRIC_TRIGGER_EVENTS] = {"rondo_trigger_events_total", METRIC_COUNTER, "{event}",
+        "What became of the events of a daemon's triggers: accepted, duplicate, coalesced, refused, "
+        "dropped, late; full: not accepted yet, and submitted again.", {"outcome"}, true},
     [METRIC_HTTP_REQUESTS] = {"rondo_http_requests_total", METRIC_COUNTER, "{request}",
         "Requests to the API.", {"route", "status"}, false},
     [METRIC_HTTP_SECONDS] = {"rondo_http_request_duration_seconds", METRIC_HISTOGRAM, "s",

@@ -380,6 +380,7 @@ static int start_server(struct serving *serving, struct rondo_error *err)
         .requests_per_second = (unsigned)values->rate,
         .receive_hook = serving->duty == NULL ? NULL : receive_hook,
         .hook_context = serving->duty,
+        .intake = serving->duty == NULL ? NULL : duty_intake(serving->duty),
         .log = log_line,
         .audit = values->wants_quiet != 0 ? NULL : audit_line,
         .log_context = serving,

@@ -6,6 +6,7 @@
  */
 #include "loop/runtime.h"
 #include "server/api/handlers.h"
+#include "source/intake/intake.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -74,6 +75,26 @@ static void add_monitor(struct server *server, struct server_gauges *gauges)
     }
 }
 
+static void add_events(struct server *server, struct server_gauges *gauges)
+{
+    static const char name[] = "rondo_trigger_events_total";
+    static const enum intake_outcome outcomes[] = {INTAKE_ACCEPTED, INTAKE_DUPLICATE, INTAKE_FULL};
+    static const enum refusal_kind kinds[] = {REFUSAL_COALESCED, REFUSAL_REFUSED, REFUSAL_DROPPED,
+                                              REFUSAL_LATE};
+    if (server->options.intake == NULL) {
+        return;
+    }
+    struct intake_state state = intake_state(server->options.intake);
+    for (size_t i = 0; i < sizeof(outcomes) / sizeof(outcomes[0]); i++) {
+        add(gauges, name, "outcome", intake_outcome_name(outcomes[i]),
+            (double)state.outcomes[outcomes[i]]);
+    }
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+        add(gauges, name, "outcome", refusal_kind_name(kinds[i]), (double)state.refusals[kinds[i]]);
+    }
+    add(gauges, "rondo_queue_length", "queue", "triggers", (double)state.waiting);
+}
+
 static void add_telemetry(struct server *server, struct server_gauges *gauges)
 {
     if (server->options.telemetry == NULL) {
@@ -94,6 +115,7 @@ void server_gauges_take(struct server *server, struct server_gauges *ret_gauges)
     add(ret_gauges, "rondo_queue_length", "queue", "runs", (double)state.queued);
     add_store(server, ret_gauges);
     add_monitor(server, ret_gauges);
+    add_events(server, ret_gauges);
     add_telemetry(server, ret_gauges);
     add(ret_gauges, "rondo_http_streams", NULL, NULL, (double)hub_state(server->hub).streams);
 }
