@@ -9,8 +9,8 @@
 #include "base/json/json.h"
 #include "base/memory.h"
 #include "base/parse.h"
-#include "loop/body_ports.h"
 #include "loop/detect.h"
+#include "loop/driver/body_ports.h"
 #include "net/client/guard.h"
 #include "role/role.h"
 

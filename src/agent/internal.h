@@ -8,7 +8,7 @@
 #include "agent/plan.h"
 #include "agent/spending.h"
 #include "agent/strategy.h"
-#include "loop/body_ports.h"
+#include "loop/driver/body_ports.h"
 #include "mcp/mcp.h"
 #include "model/environment.h"
 #include "net/client/guard.h"

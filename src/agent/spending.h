@@ -7,7 +7,7 @@
 #pragma once
 
 #include "agent/budget/budget.h"
-#include "loop/body_ports.h"
+#include "loop/driver/body_ports.h"
 
 struct agent;
 struct model_reply;

@@ -8,7 +8,7 @@
 
 #include "base/memory.h"
 #include "base/parse.h"
-#include "loop/control/owner.h"
+#include "loop/owner.h"
 
 #include <inttypes.h>
 #include <stdio.h>

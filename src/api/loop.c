@@ -3,7 +3,7 @@
 #include "api/internal.h"
 #include "base/error.h"
 #include "base/memory.h"
-#include "loop/control/owner.h"
+#include "loop/owner.h"
 #include "store/find.h"
 
 #include <stdlib.h>

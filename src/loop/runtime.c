@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "loop/control/owner.h"
+#include "loop/owner.h"
 #include "loop/policy_history.h"
 #include "loop/spec.h"
 #include "os/host.h"

@@ -11,7 +11,7 @@
 #include "journal/checkpoint.h"
 #include "journal/describe.h"
 #include "journal/model_stop.h"
-#include "loop/control/owner.h"
+#include "loop/owner.h"
 
 #include <stdio.h>
 #include <stdlib.h>

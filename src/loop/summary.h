@@ -3,7 +3,9 @@
  * thread. */
 #pragma once
 
-#include "loop/driver/driver.h"
+#include "journal/state.h"
+#include "loop/spec.h"
+#include "store/store.h"
 
 /** A condition as evaluated last, with what the fold does not keep. */
 struct summary_condition {

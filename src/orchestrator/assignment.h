@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "loop/control/owner.h"
+#include "loop/owner.h"
 #include "store/store.h"
 
 /** Documents of this collection, their keys the runs' ids. */

@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "loop/control/control.h"
-#include "loop/control/owner.h"
+#include "loop/owner.h"
 #include "orchestrator/internal.h"
 
 #include <stdio.h>

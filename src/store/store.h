@@ -37,7 +37,7 @@ struct buf;
 struct clock;
 struct store;
 
-/** Bytes of an owner's text form (see loop/control/owner.h), the NUL included. */
+/** Bytes of an owner's text form (see loop/owner.h), the NUL included. */
 #define STORE_OWNER_SIZE 256
 
 /** Bytes of the name of a boot, the NUL included: processes with one share the monotonic clock. */

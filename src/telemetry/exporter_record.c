@@ -3,7 +3,7 @@
 #include "telemetry/exporter_record.h"
 
 #include "base/json/json.h"
-#include "loop/control/owner.h"
+#include "loop/owner.h"
 
 #include <json-c/json.h>
 #include <stdio.h>

@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/text/redact.h"
-#include "loop/control/owner.h"
+#include "loop/owner.h"
 #include "net/client/http.h"
 #include "telemetry/exporter_record.h"
 #include "telemetry/otlp_delivery.h"

@@ -23,8 +23,8 @@
 #include "base/auto.h"
 #include "base/error.h"
 #include "base/memory.h"
-#include "loop/control/owner.h"
 #include "loop/driver/driver.h"
+#include "loop/owner.h"
 #include "store/sqlite/sqlite.h"
 #include "victim_options.h"
 

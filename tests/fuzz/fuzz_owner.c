@@ -2,7 +2,7 @@
 /* Owner names from a shared store: no process is called dead that this machine did not name. */
 #include "fuzz.h"
 
-#include "loop/control/owner.h"
+#include "loop/owner.h"
 #include "os/host.h"
 
 #include <string.h>

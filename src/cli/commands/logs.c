@@ -8,7 +8,7 @@
 #include "cli/progress/follow.h"
 #include "cli/terminal/text.h"
 #include "journal/entry_json.h"
-#include "loop/control/owner.h"
+#include "loop/owner.h"
 #include "store/find.h"
 
 #include <inttypes.h>

@@ -9,7 +9,7 @@
 #include "cli/terminal/style.h"
 #include "cli/terminal/table.h"
 #include "cli/terminal/text.h"
-#include "loop/control/owner.h"
+#include "loop/owner.h"
 #include "orchestrator/assignment.h"
 #include "server/api/run_json.h"
 

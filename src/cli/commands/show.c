@@ -12,7 +12,7 @@
 #include "cli/progress/summary.h"
 #include "cli/terminal/fields.h"
 #include "cli/terminal/text.h"
-#include "loop/control/owner.h"
+#include "loop/owner.h"
 #include "orchestrator/assignment.h"
 #include "store/find.h"
 

@@ -8,7 +8,7 @@
 #include "base/text/plain.h"
 #include "cli/commands/session.h"
 #include "cli/framework/exit_codes.h"
-#include "loop/control/owner.h"
+#include "loop/owner.h"
 
 #include <errno.h>
 #include <stdarg.h>

@@ -7,7 +7,7 @@
 #include "cli/progress/agent_view.h"
 #include "cli/terminal/fields.h"
 #include "cli/terminal/text.h"
-#include "loop/control/owner.h"
+#include "loop/owner.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -4,8 +4,8 @@
 
 #include "base/error.h"
 #include "base/json/json.h"
-#include "loop/control/owner.h"
 #include "loop/driver/internal.h"
+#include "loop/owner.h"
 
 #include <string.h>
 
@@ -158,30 +158,6 @@ int loop_continue_run(const struct loop_parts *parts, const char *run_id, const 
                       struct rondo_error *err)
 {
     return control(parts, run_id, &(struct control_request){.letter = "continue", .by = by}, err);
-}
-
-int loop_limits_check(const struct loop_limits *limits, struct rondo_error *err)
-{
-    const int64_t wanted[] = {limits->max_iterations, limits->max_tokens, limits->max_cost_micro,
-                              limits->time_limit_ns};
-    bool is_any = false;
-    for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
-        if (wanted[i] < -1) {
-            return error_set(err, RONDO_ERR_INVALID, "a limit must not be negative");
-        }
-        is_any = is_any || wanted[i] != 0;
-    }
-    if (!is_any) {
-        return error_set(err, RONDO_ERR_INVALID, "no limit is given");
-    }
-    char plain[] = "x";
-    char root[] = "/";
-    struct loop_spec spec = loop_spec_default();
-    spec.agent_id = plain;
-    spec.kind = plain;
-    spec.workspace = root;
-    loop_limits_apply(limits, &spec);
-    return loop_spec_check(&spec, err);
 }
 
 /** A limit that cannot hold is not set. A run that cannot be read is reported by control(). */

@@ -6,7 +6,7 @@
  * Requests: stop, pause, continue, new limits, and a fork. A server may also
  * close a run whose process died, park it, or take it over.
  *
- * Execution: where a living process executes the run (loop/control/owner.h), the request is a
+ * Execution: where a living process executes the run (loop/owner.h), the request is a
  * letter in the run's mailbox, and that process acts on it at its next boundary, never in the
  * middle of a body. Where none does, this process claims the run just long enough to do it here and
  * now, and gives it back. The process that posts a letter looks at the run once more: an owner that
@@ -22,6 +22,7 @@
 #pragma once
 
 #include "loop/driver/driver.h"
+#include "loop/limits.h"
 
 /** What came of a request. */
 enum loop_controlled {
@@ -50,20 +51,6 @@ int loop_pause_run(const struct loop_parts *parts, const char *run_id, const cha
  */
 int loop_continue_run(const struct loop_parts *parts, const char *run_id, const char *by,
                       struct rondo_error *err);
-
-/** Limits to be changed; 0 = as it is, -1 = no limit (of the run's options; policies stay). */
-struct loop_limits {
-    int64_t max_iterations;
-    int64_t max_tokens;
-    int64_t max_cost_micro;
-    int64_t time_limit_ns;
-};
-
-/** Change the limits in options. */
-void loop_limits_apply(const struct loop_limits *limits, struct loop_spec *spec);
-
-/** Whether there is a change, and one that a run can have: 0 or RONDO_ERR_INVALID. */
-int loop_limits_check(const struct loop_limits *limits, struct rondo_error *err);
 
 /** Change limits in the options of a run (event run.options with `by`). RONDO_ERR_INVALID. */
 int loop_change_limits(const struct loop_parts *parts, const char *run_id,

@@ -2,7 +2,7 @@
 /* The inside of a loop, shared by the driver's files only. */
 #pragma once
 
-#include "loop/body_ports.h"
+#include "loop/driver/body_ports.h"
 #include "loop/driver/driver.h"
 #include "policy/gate.h"
 

@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 #include "base/json/json.h"
-#include "loop/control/control.h"
+#include "loop/limits.h"
 
 #include <json-c/json.h>
 #include <stdio.h>
@@ -42,32 +42,11 @@ bool loop_record_paused(struct loop *loop, bool is_paused, const char *by)
     return true;
 }
 
-/** A number that may be left as it is (0) or taken away (-1). */
-static void change_limit(int64_t *limit, int64_t wanted)
-{
-    *limit = wanted == 0 ? *limit : wanted < 0 ? 0 : wanted;
-}
-
-void loop_limits_apply(const struct loop_limits *limits, struct loop_spec *spec)
-{
-    change_limit(&spec->max_iterations, limits->max_iterations);
-    change_limit(&spec->max_tokens, limits->max_tokens);
-    change_limit(&spec->max_cost_micro, limits->max_cost_micro);
-    change_limit(&spec->time_limit_ns, limits->time_limit_ns);
-}
-
-static bool is_same(const struct loop_spec *a, const struct loop_spec *b)
-{
-    return a->max_iterations == b->max_iterations && a->max_tokens == b->max_tokens &&
-           a->max_cost_micro == b->max_cost_micro && a->time_limit_ns == b->time_limit_ns;
-}
-
 bool loop_record_limits(struct loop *loop, const struct loop_limits *limits, const char *by)
 {
     struct loop_spec changed = loop->spec; /* borrows the texts */
-    loop_limits_apply(limits, &changed);
-    if (loop->state.phase == PHASE_ENDED || is_same(&changed, &loop->spec) ||
-        loop_spec_check(&changed, NULL) < 0) {
+    bool is_changed = loop_limits_apply(limits, &changed);
+    if (loop->state.phase == PHASE_ENDED || !is_changed || loop_spec_check(&changed, NULL) < 0) {
         return false;
     }
     loop->spec = changed;

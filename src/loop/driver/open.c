@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/version.h"
-#include "loop/control/owner.h"
+#include "loop/owner.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -11,7 +11,7 @@
 #include "base/memory.h"
 #include "journal/backward.h"
 #include "journal/reader.h"
-#include "loop/control/owner.h"
+#include "loop/owner.h"
 
 #include <inttypes.h>
 #include <stdio.h>

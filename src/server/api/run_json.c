@@ -5,7 +5,7 @@
 #include "base/clock.h"
 #include "base/json/json.h"
 #include "base/text/plain.h"
-#include "loop/control/owner.h"
+#include "loop/owner.h"
 #include "orchestrator/orchestrator.h"
 
 #include <string.h>

@@ -2,7 +2,7 @@
 /* Steering runs that there are: stop, pause, continue, resume, limits, fork. */
 #include "base/auto.h"
 #include "base/status.h"
-#include "loop/control/owner.h"
+#include "loop/owner.h"
 #include "loop/summary.h"
 #include "server/api/handlers.h"
 #include "server/api/limits_body.h"

@@ -3,7 +3,7 @@
 #include "base/error.h"
 #include "base/json/json.h"
 #include "base/memory.h"
-#include "loop/control/owner.h"
+#include "loop/owner.h"
 #include "loop/runtime.h"
 #include "source/duty/duty_internal.h"
 #include "source/duty/status.h"

@@ -3,7 +3,7 @@
 #include "source/duty/status.h"
 
 #include "base/json/json.h"
-#include "loop/control/owner.h"
+#include "loop/owner.h"
 
 #include <json-c/json.h>
 

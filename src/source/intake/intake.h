@@ -97,7 +97,7 @@ struct intake_options {
     struct store *store;             /**< borrowed, as the next ones */
     const struct clock *clock;       /**< NULL = the machine's */
     struct random *random;           /**< NULL = the kernel's */
-    const char *owner;               /**< of this process (loop/control/owner.h) */
+    const char *owner;               /**< of this process (loop/owner.h) */
     uint64_t max_running;            /**< over all roles; 0 = INTAKE_DEFAULT_RUNNING */
     void (*on_ready)(void *context); /**< something may be started; any thread, with no lock */
     intake_notice_fn *on_notice;     /**< any thread, with no lock; or NULL, as on_ready */

@@ -4,7 +4,7 @@
 #include "base/error.h"
 #include "base/json/json.h"
 #include "base/memory.h"
-#include "loop/control/owner.h"
+#include "loop/owner.h"
 #include "source/intake/intake_internal.h"
 
 #include <stdio.h>

@@ -12,7 +12,7 @@
 #include "base/clock.h"
 #include "base/json/json.h"
 #include "base/memory.h"
-#include "loop/control/owner.h"
+#include "loop/owner.h"
 #include "support/test.h"
 
 #include <json-c/json.h>

@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 #include "loop/control/control.h"
-#include "loop/control/owner.h"
+#include "loop/owner.h"
 
 #include <signal.h>
 #include <spawn.h>

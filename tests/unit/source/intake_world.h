@@ -6,7 +6,7 @@
 #include "../../support/store/memory_store.h"
 #include "base/clock.h"
 #include "base/memory.h"
-#include "loop/control/owner.h"
+#include "loop/owner.h"
 #include "source/intake/intake.h"
 #include "support/test.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The exporter against collectors that take, refuse, hesitate, stall and are not there. */
 #include "../../support/http_peer.h"
-#include "loop/control/owner.h"
+#include "loop/owner.h"
 #include "telemetry/exporter_record.h"
 #include "telemetry/telemetry.h"
 #include "world.h"

@@ -13,7 +13,7 @@
 #include "cli/terminal/markdown.h"
 #include "cli/terminal/style.h"
 #include "cli/terminal/text.h"
-#include "loop/control/owner.h"
+#include "loop/owner.h"
 #include "policy/ruleset.h"
 
 #include <inttypes.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Names of owners are written and read here only. */
-#include "loop/control/owner.h"
+#include "loop/owner.h"
 
 #include "base/clock.h"
 #include "os/host.h"
