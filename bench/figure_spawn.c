@@ -7,7 +7,7 @@
 #include "measure.h"
 
 #include "os/environment.h"
-#include "os/process/spawn.h"
+#include "os/spawn/spawn.h"
 #include "store/sqlite/sqlite.h"
 #include "worker/worker.h"
 

@@ -14,7 +14,7 @@
 #include "net/client/http.h"
 #include "net/client/retry.h"
 #include "os/environment.h"
-#include "os/process/spawn.h"
+#include "os/spawn/spawn.h"
 
 #include <inttypes.h>
 #include <json-c/json.h>

@@ -4,7 +4,7 @@
 #include "cli/framework/exit_codes.h"
 #include "cli/framework/report.h"
 #include "cli/framework/signals.h"
-#include "os/process/supervise.h"
+#include "os/spawn/supervise.h"
 
 #include <locale.h>
 #include <stdio.h>

@@ -8,7 +8,7 @@
 #include "base/buf.h"
 #include "base/id.h"
 #include "base/limits.h"
-#include "os/sandbox/sandbox.h"
+#include "os/sandbox/policy.h"
 #include "rondo/error.h"
 
 #include <stdbool.h>

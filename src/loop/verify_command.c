@@ -6,7 +6,7 @@
 #include "base/auto.h"
 #include "base/memory.h"
 #include "os/environment.h"
-#include "os/process/spawn.h"
+#include "os/spawn/spawn.h"
 
 #include <signal.h>
 #include <stdio.h>

@@ -12,7 +12,7 @@
  */
 #pragma once
 
-#include "os/sandbox/sandbox.h"
+#include "os/sandbox/policy.h"
 #include "tool/tool.h"
 
 struct mcp_client;

@@ -8,7 +8,7 @@
 #pragma once
 
 #include "mcp/mcp.h"
-#include "os/sandbox/sandbox.h"
+#include "os/sandbox/policy.h"
 
 /** Owned; mcp_place_fini(). */
 struct mcp_place {

@@ -18,8 +18,8 @@
 #include "base/memory.h"
 #include "mcp/place.h"
 #include "mcp/transport.h"
-#include "os/process/pipe_child.h"
-#include "os/process/spawn_output.h"
+#include "os/spawn/pipe_child.h"
+#include "os/spawn/spawn_output.h"
 
 #include <errno.h>
 #include <json-c/json.h>

@@ -2,6 +2,8 @@
 /* Bodies: a worker's or an agent's. */
 #include "worker/body.h"
 
+#include "os/spawn/sandbox_trial.h"
+
 bool body_is_known(const struct loop_spec *spec)
 {
     return spec->command != NULL || spec->agent != NULL;

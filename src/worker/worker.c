@@ -12,7 +12,7 @@
 #include "loop/hidden_paths.h"
 #include "loop/step.h"
 #include "os/environment.h"
-#include "os/process/spawn.h"
+#include "os/spawn/spawn.h"
 #include "worker/files.h"
 
 #include <inttypes.h>

@@ -15,7 +15,7 @@ class LayerCheck(unittest.TestCase):
         self.folder = tempfile.TemporaryDirectory()
         self.addCleanup(self.folder.cleanup)
         self.root = pathlib.Path(self.folder.name)
-        for name in ("base/buf.h", "os/process/spawn.h", "loop/driver/driver.h", "api/api.h"):
+        for name in ("base/buf.h", "os/spawn/spawn.h", "loop/driver/driver.h", "api/api.h"):
             self.write(f"src/{name}", "#pragma once\n")
         for name in ("error.h", "types.h", "rondo.h"):
             self.write(f"include/rondo/{name}", "#pragma once\n")

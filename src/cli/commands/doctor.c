@@ -12,7 +12,7 @@
 #include "cli/terminal/fields.h"
 #include "cli/terminal/text.h"
 #include "os/process/program.h"
-#include "os/sandbox/sandbox.h"
+#include "os/spawn/sandbox_trial.h"
 #include "os/state_folder.h"
 #include "server/assets.h"
 #include "store/locate.h"

@@ -2,13 +2,12 @@
 /* What spawn_run() runs, and how it went. */
 #pragma once
 
-#include "os/sandbox/policy.h"
-
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 struct cancel;
+struct sandbox_policy;
 
 /** What to run. All pointers are borrowed for the time of the call. */
 struct spawn_request {

@@ -11,6 +11,9 @@
 
 #include <stdint.h>
 
+/** First argument that makes a program call supervise_main before anything else. */
+#define SUPERVISE_ARGUMENT "__supervise"
+
 /** Second argument: which job the supervisor's binary does. */
 #define SUPERVISE_JOB_WATCH   "watch"
 #define SUPERVISE_JOB_CONFINE "confine"

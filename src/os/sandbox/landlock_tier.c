@@ -12,7 +12,6 @@
 #include "os/environment.h"
 #include "os/path.h"
 #include "os/process/program.h"
-#include "os/process/supervise.h"
 #include "os/process/supervise_wire.h"
 #include "os/sandbox/confine.h"
 

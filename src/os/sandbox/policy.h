@@ -1,5 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What a sandboxed command may see and do; os/sandbox/sandbox.h says how each tier holds it. */
+/*
+ * What a sandboxed command may see and do: verifiers, and workers that ask for it.
+ *
+ * SANDBOX_NAMESPACE: bubblewrap with user, mount, pid, ipc, uts and network namespaces, a seccomp
+ * filter and resource limits. System folders and /proc read-only, the workspace writable (its
+ * .git/hooks and .git/config read-only, hidden paths empty), private /tmp and HOME, no other
+ * process in sight, loopback only unless the network is allowed, an environment reduced to an allow
+ * list. A command that a signal ended is reported as a shell does it, by the exit code 128 +
+ * signal. SANDBOX_LANDLOCK: Landlock, seccomp and resource limits without namespaces, for machines
+ * that forbid those; it needs a supervisor. Other processes are visible in /proc (signals to them
+ * are stopped from Landlock 6 on), /tmp is closed but for a folder of its own (TMPDIR, HOME), there
+ * are no sockets but socketpair, and directly in a folder that holds something hidden or protected
+ * (.git, for instance) nothing new can be made.
+ * Both: files that belong to another user than ours are not writable, even for root; where the
+ * network is allowed so is the machine's loopback, and with a supervisor abstract sockets are not,
+ * from Landlock 6 on. Paths of the policy below a writable folder must not lead through links.
+ * Git folders that the command leaves are disarmed (os/sandbox/git.h).
+ * docs/sandbox.md has what each tier holds and what it does not.
+ * A tier that is not available is never replaced by a weaker one: the command is not run.
+ */
 #pragma once
 
 #include <stdbool.h>
@@ -7,7 +26,7 @@
 
 enum sandbox_tier { SANDBOX_NONE = 0, SANDBOX_LANDLOCK, SANDBOX_NAMESPACE, SANDBOX_TIER_COUNT };
 
-/** Resource limits; 0 = the default of the table in sandbox.c. */
+/** Resource limits; 0 = the default in limits.c. */
 struct sandbox_limits {
     uint64_t processes;
     uint64_t file_size_bytes;

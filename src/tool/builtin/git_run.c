@@ -13,7 +13,7 @@
 #include "base/json/json.h"
 #include "base/memory.h"
 #include "os/process/program.h"
-#include "os/process/spawn.h"
+#include "os/spawn/spawn.h"
 #include "tool/builtin/shell_environment.h"
 #include "tool/secret_files.h"
 

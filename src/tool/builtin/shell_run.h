@@ -6,7 +6,7 @@
 #pragma once
 
 #include "base/cancel.h"
-#include "os/sandbox/sandbox.h"
+#include "os/sandbox/policy.h"
 #include "tool/tool.h"
 
 /** Defaults of the entries that run commands. */

@@ -6,7 +6,7 @@
 #include "base/json/json.h"
 #include "os/file.h"
 #include "os/file_folder.h"
-#include "os/process/spawn.h"
+#include "os/spawn/spawn.h"
 
 #include <json-c/json.h>
 #include <limits.h>

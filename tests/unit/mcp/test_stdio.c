@@ -5,7 +5,8 @@
 #include "base/limits.h"
 #include "tool/toolbox.h"
 
-#include "os/process/supervise.h"
+#include "os/spawn/sandbox_trial.h"
+#include "os/spawn/supervise.h"
 
 #include <errno.h>
 #include <pthread.h>

@@ -5,8 +5,8 @@
 #include "base/clock.h"
 #include "os/file.h"
 #include "os/file_folder.h"
-#include "os/process/spawn.h"
-#include "os/process/supervise.h"
+#include "os/spawn/spawn.h"
+#include "os/spawn/supervise.h"
 #include "support/test.h"
 
 #include <ctype.h>

@@ -2,7 +2,7 @@
 /* What the tests of sandboxes share: folders, short ways to run, the program that runs inside. */
 #pragma once
 
-#include "os/sandbox/sandbox.h"
+#include "os/spawn/sandbox_trial.h"
 
 #include "../helper.h"
 

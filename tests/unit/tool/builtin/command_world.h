@@ -2,8 +2,8 @@
 /* Further for tests of tools that run commands: tiers, this program as supervisor. */
 #pragma once
 
-#include "os/process/supervise.h"
-#include "os/sandbox/sandbox.h"
+#include "os/spawn/sandbox_trial.h"
+#include "os/spawn/supervise.h"
 
 #include "../tool_world.h"
 

@@ -3,7 +3,7 @@
 #include "command_world.h"
 
 #include "base/auto.h"
-#include "os/process/spawn.h"
+#include "os/spawn/spawn.h"
 #include "tool/builtin/git.h"
 
 extern char **environ;

@@ -2,7 +2,7 @@
 /* Waiting for a child that was started: output, deadlines, cancellation, the end of its group. */
 #pragma once
 
-#include "os/process/spawn_output.h"
+#include "os/spawn/spawn_output.h"
 
 #include <stdint.h>
 #include <sys/types.h>

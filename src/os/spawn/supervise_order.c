@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The command line of a supervisor, as supervise.c reads it. No state; any thread. */
 #include "base/memory.h"
-#include "os/process/supervise.h"
 #include "os/process/supervise_wire.h"
+#include "os/spawn/supervise.h"
 
 #include <inttypes.h>
 #include <stdio.h>

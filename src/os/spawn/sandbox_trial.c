@@ -3,14 +3,14 @@
  * Whether the tiers work here, found out by using them. Nothing in the
  * environment can make a missing tier look available. No state; any thread.
  */
-#include "os/sandbox/sandbox.h"
+#include "os/spawn/sandbox_trial.h"
 
 #include "base/auto.h"
 #include "base/clock.h"
 #include "base/error.h"
-#include "os/process/spawn.h"
 #include "os/sandbox/filter.h"
 #include "os/sandbox/landlock.h"
+#include "os/spawn/spawn.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -3,7 +3,7 @@
  * Bounded output. The buffer grows to twice what is kept before its beginning is dropped, so that
  * each byte is moved at most once and a quiet child costs little.
  */
-#include "os/process/spawn_output.h"
+#include "os/spawn/spawn_output.h"
 
 #include <stdbool.h>
 #include <string.h>

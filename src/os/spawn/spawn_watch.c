@@ -4,7 +4,7 @@
  * sandbox's set-up. Three phases, never backwards: running, ending (TERM was sent, the grace
  * runs), killed. On the calling thread only.
  */
-#include "os/process/spawn_watch.h"
+#include "os/spawn/spawn_watch.h"
 
 #include "base/cancel.h"
 #include "base/clock.h"

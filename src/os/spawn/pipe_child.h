@@ -2,7 +2,7 @@
 /*
  * A child that stays: a server with which its owner talks over the child's stdin and stdout, with
  * stderr in a pipe of its own. It leads a process group, has no descriptor of ours, and with a
- * supervisor (os/process/supervise.h) nothing of it survives its owner, however that one ends. The
+ * supervisor (os/spawn/supervise.h) nothing of it survives its owner, however that one ends. The
  * owner does the reading and writing; one thread at a time uses a child.
  */
 #pragma once

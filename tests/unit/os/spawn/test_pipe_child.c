@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Children with pipes, in each sandbox and without one. */
-#include "os/process/pipe_child.h"
-#include "os/sandbox/sandbox.h"
+#include "os/spawn/pipe_child.h"
+#include "os/spawn/sandbox_trial.h"
 
 #include "../helper.h"
 #include "base/buf.h"

@@ -8,12 +8,11 @@
  */
 #pragma once
 
+#include "os/process/supervise_wire.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-/** First argument that makes a program call supervise_main before anything else. */
-#define SUPERVISE_ARGUMENT "__supervise"
 
 /**
  * Be the supervisor. Only spawn_run makes such calls; the arguments are private to it.

@@ -5,7 +5,7 @@
  * The child gets its own process group, stdin from /dev/null or from given bytes, stdout and stderr
  * in one pipe or in two, no descriptor of ours, and three deadlines. When it ends, or must end, the
  * whole group goes: TERM, a grace period, KILL, and everything is reaped. With a supervisor
- * (os/process/supervise.h) descendants that left the group are found and killed too, also when this
+ * (os/spawn/supervise.h) descendants that left the group are found and killed too, also when this
  * process itself is killed.
  */
 #pragma once

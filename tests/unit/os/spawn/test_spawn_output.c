@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "os/process/spawn_output.h"
+#include "os/spawn/spawn_output.h"
 
 #include "../helper.h"
 

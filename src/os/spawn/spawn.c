@@ -4,7 +4,7 @@
  * descriptors, the start, the watching, and the verdict. Never forks, never runs a shell by itself,
  * and never runs a command with less protection than was asked for. No state; any thread.
  */
-#include "os/process/spawn.h"
+#include "os/spawn/spawn.h"
 
 #include "base/auto.h"
 #include "base/clock.h"
@@ -13,10 +13,11 @@
 #include "os/file.h"
 #include "os/process/program.h"
 #include "os/process/spawn_child.h"
-#include "os/process/spawn_watch.h"
-#include "os/process/supervise.h"
 #include "os/process/supervise_wire.h"
 #include "os/sandbox/plan.h"
+#include "os/sandbox/policy.h"
+#include "os/spawn/spawn_watch.h"
+#include "os/spawn/supervise.h"
 
 #include <assert.h>
 #include <errno.h>

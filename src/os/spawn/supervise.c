@@ -5,7 +5,7 @@
  * each case nothing that descends from the command is left when it ends itself. Reparented
  * descendants come to it because it is a child subreaper, so that none can hide.
  */
-#include "os/process/supervise.h"
+#include "os/spawn/supervise.h"
 
 #include "base/auto.h"
 #include "base/buf.h"

@@ -3,7 +3,7 @@
  * Starting and ending a child that has pipes, in a sandbox if one is asked for: what starts then is
  * the program that sets the sandbox up, with the supervisor around it.
  */
-#include "os/process/pipe_child.h"
+#include "os/spawn/pipe_child.h"
 
 #include "base/auto.h"
 #include "base/clock.h"
@@ -11,9 +11,9 @@
 #include "base/memory.h"
 #include "os/process/program.h"
 #include "os/process/spawn_child.h"
-#include "os/process/supervise.h"
 #include "os/process/supervise_wire.h"
 #include "os/sandbox/plan.h"
+#include "os/spawn/supervise.h"
 
 #include <assert.h>
 #include <errno.h>
