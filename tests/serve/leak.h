@@ -39,6 +39,8 @@ void leak_server_end(struct leak_server *server);
 /** KiB of memory, and descriptors, that it has now. */
 long leak_server_rss(const struct leak_server *server);
 int leak_server_descriptors(const struct leak_server *server);
+/** Seconds of the processor that it has used. */
+double leak_server_seconds(const struct leak_server *server);
 
 /** Write why, and exit with 1. */
 void leak_die(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));

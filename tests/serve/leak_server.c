@@ -233,6 +233,20 @@ long leak_server_rss(const struct leak_server *server)
     return kib;
 }
 
+double leak_server_seconds(const struct leak_server *server)
+{
+    char path[64];
+    unsigned long user = 0;
+    unsigned long system = 0;
+    snprintf(path, sizeof(path), "/proc/%d/stat", (int)server->pid);
+    auto_fclose FILE *file = fopen(path, "re");
+    if (file == NULL || fscanf(file, "%*d %*s %*s %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu",
+                               &user, &system) != 2) {
+        leak_die("the server has ended");
+    }
+    return (double)(user + system) / (double)sysconf(_SC_CLK_TCK);
+}
+
 int leak_server_descriptors(const struct leak_server *server)
 {
     char path[64];

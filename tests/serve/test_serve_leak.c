@@ -3,7 +3,13 @@
  * What `rondo serve` keeps of requests: nothing. Requests of each kind go to every operation in
  * turn: answered, refused for every reason there is, half, aborted, slow, over the limit of
  * connections. After a warm-up its memory may not grow by more than MAX_GROWTH_KIB, and afterwards
- * it has as many descriptors as before.
+ * it has as many descriptors as before. Long counts are sent in parts, and not in each of them may
+ * memory grow by more than MAX_PART_KIB: one allocation of 32 bytes that every request leaves are
+ * 780 KiB in a part of 25,000.
+ *
+ * Several clients send side by side, each on a connection that it keeps as long as the server does.
+ * Each connection comes from the next address of 127.0.0.0/8: from a single one, 100,000 requests
+ * that end their connection would wait for ports most of the time.
  *
  *   test_serve_leak RONDO [COUNT]      COUNT requests of each kind (300)
  */
@@ -13,15 +19,26 @@
 #include "base/auto.h"
 #include "base/clock.h"
 
+#include <netinet/in.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #define DEFAULT_COUNT  300
 #define MAX_GROWTH_KIB 2048
-#define WARM_UP        200
+/** In parts of a long count; one of them at least may not grow by more. */
+#define MAX_PART_KIB 64
+#define PARTS        4
+#define WARM_UP      200
+/** Who send side by side. */
+#define CLIENTS 3
+/** Addresses that they come from. */
+#define SOURCES 200
 /** Descriptors that the server opens when it is busy, and keeps: of the store, for readers. */
 #define KEPT_DESCRIPTORS 16
 /** From so many on slow requests are tried, too, which take ten seconds each. */
@@ -192,13 +209,45 @@ static const struct {
 
 static struct leak_server server;
 
-/** One connection that is kept as long as the server keeps it. */
-static int kept = -1;
+/** One that sends, with a connection that is kept as long as the server keeps it. */
+struct client {
+    int kept; /**< or -1 */
+    size_t which;
+    size_t from; /**< sends every CLIENTS-th of the turns from here ... */
+    size_t end;  /**< ... to before here */
+    pthread_t thread;
+};
+
+static struct client clients[CLIENTS];
+
+static int connect_once(void)
+{
+    static atomic_uint turn;
+    struct sockaddr_in from = {
+        .sin_family = AF_INET,
+        .sin_addr.s_addr = htonl(INADDR_LOOPBACK + 1 + atomic_fetch_add(&turn, 1) % SOURCES),
+    };
+    struct sockaddr_in to = {
+        .sin_family = AF_INET,
+        .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+        .sin_port = htons((uint16_t)strtoul(strrchr(server.address, ':') + 1, NULL, 10)),
+    };
+    int later = 1; /* The port is chosen when it is known where to. */
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd >= 0 &&
+        (setsockopt(fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &later, sizeof(later)) < 0 ||
+         bind(fd, (const struct sockaddr *)&from, sizeof(from)) < 0 ||
+         connect(fd, (const struct sockaddr *)&to, sizeof(to)) < 0)) {
+        close(fd);
+        return -1;
+    }
+    return fd;
+}
 
 static int connect_or_die(void)
 {
     for (int i = 0; i < 200; i++) {
-        int fd = http_raw_connect(server.address);
+        int fd = connect_once();
         if (fd >= 0) {
             return fd;
         }
@@ -215,6 +264,13 @@ static void drop(int *fd)
     *fd = -1;
 }
 
+static void drop_all(void)
+{
+    for (size_t i = 0; i < CLIENTS; i++) {
+        drop(&clients[i].kept);
+    }
+}
+
 static bool is_one_of(int status, const int *statuses, size_t count)
 {
     for (size_t i = 0; i < count && statuses[i] != 0; i++) {
@@ -226,22 +282,22 @@ static bool is_one_of(int status, const int *statuses, size_t count)
 }
 
 /** Send and read one answer. */
-static void ask(const char *name, const struct buf *request, const int *statuses, size_t count,
-                bool is_head)
+static void ask(struct client *client, const char *name, const struct buf *request,
+                const int *statuses, size_t count, bool is_head)
 {
     auto_buf struct buf head = {0};
     auto_buf struct buf body = {0};
-    if (kept < 0) {
-        kept = connect_or_die();
+    if (client->kept < 0) {
+        client->kept = connect_or_die();
     }
-    bool is_sent = http_raw_send(kept, request->data, request->len);
-    int status = http_raw_read_answer(kept, &head, &body, is_head);
+    bool is_sent = http_raw_send(client->kept, request->data, request->len);
+    int status = http_raw_read_answer(client->kept, &head, &body, is_head);
     if (!is_one_of(status, statuses, count)) {
         leak_die("%s: status %d%s for: %.300s\n%s%s", name, status, is_sent ? "" : ", not sent",
                  request->data, buf_string(&head), buf_string(&body));
     }
     if (strstr(buf_string(&head), "Connection: close") != NULL) {
-        drop(&kept);
+        drop(&client->kept);
     }
 }
 
@@ -329,29 +385,60 @@ static void leave(const struct leak_case *kind, const struct buf *request, size_
     close(fd);
 }
 
-static void send_kind(const struct leak_case *kind, size_t turn)
+static void send_kind(struct client *client, const struct leak_case *kind, size_t turn)
 {
     auto_buf struct buf request = {0};
     const struct leak_route *route = route_for(kind, turn);
     write_request(kind, route, &request);
     if (kind->ending == ENDS_WITH_ANSWER) {
         bool is_head = strncmp(request.data, "HEAD ", 5) == 0;
-        ask(kind->name, &request, kind->statuses, 6, is_head);
+        ask(client, kind->name, &request, kind->statuses, 6, is_head);
     } else {
         leave(kind, &request, turn);
     }
 }
 
-static void send_long(size_t which, size_t turn)
+static void send_long(struct client *client, size_t which)
 {
-    (void)turn;
     auto_buf struct buf request = {0};
     buf_append_string(&request, long_kinds[which].before);
     for (size_t i = 0; i < long_kinds[which].times; i++) {
         buf_append_string(&request, long_kinds[which].part);
     }
     buf_append_string(&request, long_kinds[which].after);
-    ask(long_kinds[which].name, &request, long_kinds[which].statuses, 2, false);
+    ask(client, long_kinds[which].name, &request, long_kinds[which].statuses, 2, false);
+}
+
+#define SHORT_KINDS (sizeof(kinds) / sizeof(kinds[0]))
+#define ALL_KINDS   (SHORT_KINDS + sizeof(long_kinds) / sizeof(long_kinds[0]))
+
+static void *send_share(void *context)
+{
+    struct client *client = context;
+    for (size_t turn = client->from; turn < client->end; turn += CLIENTS) {
+        if (client->which < SHORT_KINDS) {
+            send_kind(client, &kinds[client->which], turn);
+        } else {
+            send_long(client, client->which - SHORT_KINDS);
+        }
+    }
+    return NULL;
+}
+
+/** Send turns of a kind, shared by the clients. */
+static void send_turns(size_t which, size_t from, size_t end)
+{
+    for (size_t i = 0; i < CLIENTS; i++) {
+        clients[i].which = which;
+        clients[i].from = from + i;
+        clients[i].end = end;
+        if (pthread_create(&clients[i].thread, NULL, send_share, &clients[i]) != 0) {
+            leak_die("cannot start a thread");
+        }
+    }
+    for (size_t i = 0; i < CLIENTS; i++) {
+        pthread_join(clients[i].thread, NULL);
+    }
 }
 
 /** Whether the number of descriptors comes down to `most` within some seconds. */
@@ -367,40 +454,67 @@ static bool are_closed(int most)
     return true;
 }
 
-/** @return whether nothing was kept */
-static bool judge(const char *name, size_t count, long before_kib, int descriptors,
-                  int64_t since_ns)
+/** Seconds of the processor that this program and its server have used so far. */
+static double used_seconds(void)
 {
-    drop(&kept);
-    bool is_closed = are_closed(descriptors);
-    long grown_kib = leak_server_rss(&server) - before_kib;
-    bool is_good = is_closed && grown_kib <= MAX_GROWTH_KIB;
-    double seconds = (double)(clock_monotonic(clock_system()) - since_ns) / 1e9;
-    printf("%s %s: %zu requests in %.1f s, %+ld KiB, %d descriptors\n", is_good ? "ok" : "not ok",
-           name, count, seconds, grown_kib, leak_server_descriptors(&server) - descriptors);
+    struct rusage own;
+    getrusage(RUSAGE_SELF, &own);
+    return (double)(own.ru_utime.tv_sec + own.ru_stime.tv_sec) +
+           (double)(own.ru_utime.tv_usec + own.ru_stime.tv_usec) / 1e6 +
+           leak_server_seconds(&server);
+}
+
+/** What was measured before requests of a kind. */
+struct before {
+    int64_t since_ns;
+    double seconds; /**< of the processor */
+    long kib;       /**< after the warm-up */
+    int descriptors;
+};
+
+static struct before begin(int descriptors)
+{
+    return (struct before){
+        .since_ns = clock_monotonic(clock_system()),
+        .seconds = used_seconds(),
+        .descriptors = descriptors,
+    };
+}
+
+/** @param is_growing in all parts of it. @return whether nothing was kept */
+static bool judge(const char *name, size_t count, const struct before *before, bool is_growing)
+{
+    drop_all();
+    bool is_closed = are_closed(before->descriptors);
+    long grown_kib = leak_server_rss(&server) - before->kib;
+    bool is_good = is_closed && grown_kib <= MAX_GROWTH_KIB && !is_growing;
+    double seconds = (double)(clock_monotonic(clock_system()) - before->since_ns) / 1e9;
+    printf("%s %s: %zu requests in %.1f s (%.1f s of processors), %+ld KiB%s, %d descriptors\n",
+           is_good ? "ok" : "not ok", name, count, seconds, used_seconds() - before->seconds,
+           grown_kib, is_growing ? " and growing" : "",
+           leak_server_descriptors(&server) - before->descriptors);
     fflush(stdout);
     return is_good;
 }
 
 static bool try_kind(size_t which, size_t count, int descriptors)
 {
-    const size_t short_count = sizeof(kinds) / sizeof(kinds[0]);
-    bool is_long = which >= short_count;
+    struct before before = begin(descriptors);
     size_t warm_up = count < WARM_UP ? count : WARM_UP + count / 50;
-    int64_t since_ns = clock_monotonic(clock_system());
-    long before_kib = 0;
-    for (size_t i = 0; i < warm_up + count; i++) {
-        if (i == warm_up) {
-            before_kib = leak_server_rss(&server);
-        }
-        if (is_long) {
-            send_long(which - short_count, i);
-        } else {
-            send_kind(&kinds[which], i);
-        }
+    size_t parts = count < LONG_COUNT ? 1 : PARTS;
+    bool is_growing = count >= LONG_COUNT;
+    send_turns(which, 0, warm_up);
+    before.kib = leak_server_rss(&server);
+    long last_kib = before.kib;
+    for (size_t part = 0; part < parts; part++) {
+        send_turns(which, warm_up + count * part / parts, warm_up + count * (part + 1) / parts);
+        long kib = leak_server_rss(&server);
+        is_growing &= kib - last_kib > MAX_PART_KIB;
+        last_kib = kib;
     }
-    return judge(is_long ? long_kinds[which - short_count].name : kinds[which].name, count,
-                 before_kib, descriptors, since_ns);
+    const char *name =
+        which < SHORT_KINDS ? kinds[which].name : long_kinds[which - SHORT_KINDS].name;
+    return judge(name, count, &before, is_growing);
 }
 
 /** Half requests side by side until the server has had enough of each. */
@@ -409,8 +523,7 @@ static bool try_slow(size_t count, int descriptors)
     static int fds[500];
     const size_t room = sizeof(fds) / sizeof(fds[0]);
     size_t total = count / SLOW_SHARE < room ? room / 10 : count / SLOW_SHARE;
-    int64_t since_ns = clock_monotonic(clock_system());
-    long before_kib = 0;
+    struct before before = begin(descriptors);
     for (size_t done = 0; done < total;) {
         size_t n = total - done < room ? total - done : room;
         for (size_t i = 0; i < n; i++) {
@@ -425,10 +538,10 @@ static bool try_slow(size_t count, int descriptors)
             }
             close(fds[i]);
         }
-        before_kib = done == 0 ? leak_server_rss(&server) : before_kib;
+        before.kib = done == 0 ? leak_server_rss(&server) : before.kib;
         done += n;
     }
-    return judge("slow", total, before_kib, descriptors, since_ns);
+    return judge("slow", total, &before, false);
 }
 
 /** More connections than there may be. */
@@ -436,8 +549,7 @@ static bool try_crowd(size_t count, int descriptors)
 {
     static int fds[600];
     const size_t room = sizeof(fds) / sizeof(fds[0]);
-    int64_t since_ns = clock_monotonic(clock_system());
-    long before_kib = 0;
+    struct before before = begin(descriptors);
     for (size_t done = 0; done < count; done += room) {
         for (size_t i = 0; i < room; i++) {
             fds[i] = connect_or_die();
@@ -445,9 +557,9 @@ static bool try_crowd(size_t count, int descriptors)
         for (size_t i = 0; i < room; i++) {
             close(fds[i]);
         }
-        before_kib = done == 0 ? leak_server_rss(&server) : before_kib;
+        before.kib = done == 0 ? leak_server_rss(&server) : before.kib;
     }
-    return judge("too many connections", count, before_kib, descriptors, since_ns);
+    return judge("too many connections", count, &before, false);
 }
 
 int main(int argc, char **argv)
@@ -461,23 +573,23 @@ int main(int argc, char **argv)
     if (program == NULL) {
         leak_die("there is no %s", argv[1]);
     }
+    for (size_t i = 0; i < CLIENTS; i++) {
+        clients[i].kept = -1;
+    }
     leak_server_start(&server, program, more);
     /* The first requests open what the server keeps: connections to the store, threads. */
-    for (size_t i = 0; i < 400; i++) {
-        send_kind(&kinds[0], i);
-    }
-    drop(&kept);
+    send_turns(0, 0, 400);
+    drop_all();
     usleep(300000);
     int descriptors = leak_server_descriptors(&server) + KEPT_DESCRIPTORS;
     size_t failed = 0;
-    size_t all = sizeof(kinds) / sizeof(kinds[0]) + sizeof(long_kinds) / sizeof(long_kinds[0]);
-    for (size_t i = 0; i < all; i++) {
+    for (size_t i = 0; i < ALL_KINDS; i++) {
         failed += !try_kind(i, count, descriptors);
     }
     bool is_long = count >= LONG_COUNT;
     failed += is_long && !try_slow(count, descriptors);
     failed += !try_crowd(count, descriptors);
     leak_server_end(&server);
-    printf("%zu passed, %zu failed\n", all + 1 + is_long - failed, failed);
+    printf("%zu passed, %zu failed\n", ALL_KINDS + 1 + is_long - failed, failed);
     return failed == 0 ? 0 : 1;
 }

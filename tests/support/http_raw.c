@@ -160,16 +160,32 @@ static bool read_exactly(int fd, size_t len, struct buf *bytes)
     return true;
 }
 
+/** Read a head and nothing after it: what has come is looked at before it is taken. */
+static bool read_head(int fd, struct buf *head)
+{
+    for (;;) {
+        size_t known = head->len < 3 ? head->len : 3;
+        ssize_t n = recv(fd, buf_room(head, 4096), 4096, MSG_PEEK);
+        if (n <= 0) {
+            return false;
+        }
+        const char *from = head->data + head->len - known;
+        const char *end = memmem(from, known + (size_t)n, "\r\n\r\n", 4);
+        size_t len = end == NULL ? (size_t)n : (size_t)(end + 4 - from) - known;
+        if (!read_exactly(fd, len, head) || end != NULL) {
+            return end != NULL;
+        }
+    }
+}
+
 int http_raw_read_answer(int fd, struct buf *ret_head, struct buf *ret_body, bool is_head)
 {
     buf_clear(ret_head);
     buf_clear(ret_body);
     struct timeval patience = {.tv_sec = HTTP_RAW_PATIENCE_NS / NS_PER_S};
     setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
-    while (ret_head->len < 4 || memcmp(ret_head->data + ret_head->len - 4, "\r\n\r\n", 4) != 0) {
-        if (!read_exactly(fd, 1, ret_head)) {
-            return -1;
-        }
+    if (!read_head(fd, ret_head)) {
+        return -1;
     }
     const char *length = strcasestr(ret_head->data, "\r\nContent-Length:");
     size_t len = length == NULL || is_head ? 0 : strtoul(length + 17, NULL, 10);
