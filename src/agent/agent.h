@@ -45,7 +45,9 @@ struct agent_options {
     bool is_dry_run;         /**< no model is asked, and no key is needed */
     const struct role_findings *findings; /**< about the role and its skills; NULL = none */
     bool accepts_unprotected; /**< run without protections that the role requests in vain */
-    bool is_file_named;       /**< a person has named the role's file: see agent_confirm_role() */
+    bool is_file_named;       /**< the role is a file: see agent_confirm_role(), as for the next */
+    bool is_kept;             /**< by a daemon, which nobody looks at when it reads the file */
+    bool is_found;            /**< nobody has named the file: it must have been confirmed before */
 };
 
 /** Whether a role says which model it uses. */

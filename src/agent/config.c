@@ -503,7 +503,7 @@ static int fill_spec(const struct role *role, const struct agent_options *option
         spec->verifier_tier = tier;
     }
     int r = options->mode == AGENT_AUTONOMOUS ? add_conditions(role, spec, err) : 0;
-    r = r < 0 ? r : agent_confirm_role(role, options->is_file_named, spec, err);
+    r = r < 0 ? r : agent_confirm_role(role, options, spec, err);
     return r < 0 ? r : loop_spec_check(spec, err);
 }
 

@@ -199,32 +199,54 @@ static bool starts_unsandboxed(const struct role *role)
     return false;
 }
 
-int agent_confirm_role(const struct role *role, bool is_file_named, const struct loop_spec *spec,
-                       struct rondo_error *err)
+/** Whether agents can write the role's file, or a skill of it or in place of one. */
+static bool is_in_reach(const struct role *role, const struct loop_spec *spec)
+{
+    bool is_in_reach = agent_can_reach(spec, role->path);
+    for (char **place = role->skill_places; place != NULL && *place != NULL; place++) {
+        is_in_reach = is_in_reach || agent_can_reach(spec, *place);
+    }
+    return is_in_reach;
+}
+
+/** Require a confirmation. @param is_naming_enough where there was none before */
+static int confirm_part(enum trust_kind kind, const struct role *role, const struct buf *bytes,
+                        bool is_naming_enough, struct rondo_error *err)
+{
+    enum trust_verdict verdict = TRUST_UNKNOWN;
+    int r = trust_look(kind, role->path, bytes->data, bytes->len, &verdict, err);
+    if (r < 0 || verdict == TRUST_CONFIRMED) {
+        return r;
+    }
+    return verdict == TRUST_UNKNOWN && is_naming_enough
+               ? trust_confirm(kind, role->path, bytes->data, bytes->len, err)
+               : trust_require(kind, role->path, bytes->data, bytes->len, "the role", err);
+}
+
+int agent_confirm_role(const struct role *role, const struct agent_options *options,
+                       const struct loop_spec *spec, struct rondo_error *err)
 {
     auto_buf struct buf decisions = {0};
-    enum trust_verdict verdict = TRUST_UNKNOWN;
+    auto_buf struct buf whole = {0};
     bool is_unsafe = starts_unsandboxed(role);
     /* Once recorded, a role is in the reach of some run's agents, if not of this one's. */
-    bool is_guarded = is_file_named && (agent_can_reach(spec, role->path) ||
-                                        trust_stamp(TRUST_ROLE, role->path) != 0);
+    bool is_guarded = options->is_file_named &&
+                      (is_in_reach(role, spec) || trust_stamp(TRUST_ROLE, role->path) != 0);
     if (!is_unsafe && !is_guarded) {
         return 0;
     }
-    if (!is_file_named) {
+    if (!options->is_file_named) {
         return error_set(err, RONDO_ERR_DENIED,
                          "an MCP server with `sandbox: none` must be in a file that was confirmed "
                          "with `rondo trust`");
     }
     role_decisions_write(role, &decisions);
-    int r = trust_look(TRUST_ROLE, role->path, decisions.data, decisions.len, &verdict, err);
-    if (r < 0 || verdict == TRUST_CONFIRMED) {
-        return r;
+    int r = confirm_part(TRUST_ROLE, role, &decisions, !is_unsafe && !options->is_found, err);
+    if (r == 0 && is_guarded && options->is_kept) {
+        role_whole_write(role, options->system, &whole);
+        r = confirm_part(TRUST_DUTY, role, &whole, !options->is_found, err);
     }
-    return verdict == TRUST_UNKNOWN && !is_unsafe
-               ? trust_confirm(TRUST_ROLE, role->path, decisions.data, decisions.len, err)
-               : trust_require(TRUST_ROLE, role->path, decisions.data, decisions.len, "the role",
-                               err);
+    return r;
 }
 
 /* ---- Variables ------------------------------------------------------------------------------ */
@@ -268,15 +290,27 @@ static bool has_variable_outside(struct json_object *tools)
     return has_one;
 }
 
-int agent_confirm_variables(const struct role *role, const struct dotenv *variables,
-                            const struct loop_spec *spec, struct rondo_error *err)
+/** Whether a trigger gets variables: they decide who may start runs. */
+static bool has_variable_trigger(const struct role *role)
+{
+    struct json_object *triggers = json_member(json_member(role->normal, "spec"), "triggers");
+    bool has_one = false;
+    for (size_t i = 0; !has_one && i < array_len(triggers); i++) {
+        struct json_object *trigger = json_object_array_get_idx(triggers, i);
+        has_one =
+            strcmp(json_get_string(trigger, "type", ""), "telegram") == 0 ||
+            strchr(json_object_to_json_string_ext(trigger, JSON_C_TO_STRING_PLAIN), '$') != NULL;
+    }
+    return has_one;
+}
+
+/** The `.env` beside the role counts as it was at its first use, until a person confirms another.
+ */
+static int confirm_dotenv(const struct role *role, const struct dotenv *variables,
+                          const struct loop_spec *spec, const char *what, struct rondo_error *err)
 {
     auto_buf struct buf path = {0};
     enum trust_verdict verdict = TRUST_UNKNOWN;
-    if (role->folder == NULL ||
-        !(has_variable_address(role->tools, NULL) || has_variable_outside(role->tools))) {
-        return 0;
-    }
     buf_printf(&path, "%s/.env", role->folder);
     if (!agent_can_reach(spec, buf_string(&path)) &&
         trust_stamp(TRUST_VARIABLES, buf_string(&path)) == 0) {
@@ -290,6 +324,21 @@ int agent_confirm_variables(const struct role *role, const struct dotenv *variab
     }
     return verdict == TRUST_UNKNOWN
                ? trust_confirm(TRUST_VARIABLES, buf_string(&path), digest, len, err)
-               : trust_require(TRUST_VARIABLES, buf_string(&path), digest, len,
-                               "the addresses of tools in", err);
+               : trust_require(TRUST_VARIABLES, buf_string(&path), digest, len, what, err);
+}
+
+int agent_confirm_variables(const struct role *role, const struct dotenv *variables,
+                            const struct loop_spec *spec, struct rondo_error *err)
+{
+    bool is_needed = role->folder != NULL &&
+                     (has_variable_address(role->tools, NULL) || has_variable_outside(role->tools));
+    return is_needed ? confirm_dotenv(role, variables, spec, "the addresses of tools in", err) : 0;
+}
+
+int agent_confirm_trigger_variables(const struct role *role, const struct dotenv *variables,
+                                    const struct loop_spec *spec, struct rondo_error *err)
+{
+    return has_variable_trigger(role)
+               ? confirm_dotenv(role, variables, spec, "the secrets of triggers in", err)
+               : 0;
 }

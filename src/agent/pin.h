@@ -10,6 +10,8 @@
 
 #include <stdbool.h>
 
+struct agent_options;
+
 struct dotenv;
 struct mcp_shared;
 struct tool_surroundings;
@@ -42,13 +44,14 @@ int agent_read_config(const struct loop_spec *spec, const char *path,
 int agent_pin(struct loop_spec *spec, const char *config_folder, struct rondo_error *err);
 
 /**
- * Check that the role of a new run may be used. Naming its file confirms what was
- * never confirmed before, where agents can write it. What has changed since must be confirmed,
- * and so must a server without a sandbox. After role_resolve_skills().
- * @param is_file_named false: the role is a text that the caller gave
+ * Check that the role of a new run may be used. Where agents can write its file or its skills,
+ * naming the file confirms what was never confirmed before, unless options->is_found. What has
+ * changed since must be confirmed: what decides, and for a daemon (options->is_kept) every word. So
+ * must a server without a sandbox. After role_resolve_skills().
+ * @param options is_file_named false: the role is a text that the caller gave
  */
-int agent_confirm_role(const struct role *role, bool is_file_named, const struct loop_spec *spec,
-                       struct rondo_error *err);
+int agent_confirm_role(const struct role *role, const struct agent_options *options,
+                       const struct loop_spec *spec, struct rondo_error *err);
 
 /**
  * See that the variables of a role may count. An address of a tool that has a variable decides
@@ -58,3 +61,8 @@ int agent_confirm_role(const struct role *role, bool is_file_named, const struct
  */
 int agent_confirm_variables(const struct role *role, const struct dotenv *variables,
                             const struct loop_spec *spec, struct rondo_error *err);
+
+/** The same for a role that a daemon keeps and whose triggers take variables: secrets that show who
+ * may start runs. */
+int agent_confirm_trigger_variables(const struct role *role, const struct dotenv *variables,
+                                    const struct loop_spec *spec, struct rondo_error *err);

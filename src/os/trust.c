@@ -33,6 +33,7 @@ static const char *const kinds[] = {
     [TRUST_STORE] = "store",
     [TRUST_SINK_COMMAND] = "sink-command",
     [TRUST_VARIABLES] = "variables",
+    [TRUST_DUTY] = "duty",
 };
 _Static_assert(sizeof(kinds) / sizeof(kinds[0]) == TRUST_KIND_COUNT, "a name for each kind");
 
@@ -121,11 +122,8 @@ static void content_digest(const void *content, size_t len, char ret_hex[DIGEST_
 
 /* ---- The folder ----------------------------------------------------------------------------- */
 
-/**
- * The folder of records, which state_sub_folder() has checked: it is ours and nobody else writes.
- * @param ret_path owned
- */
-static int trust_folder(char **ret_path, struct rondo_error *err)
+/* state_sub_folder() has checked it: it is ours and nobody else writes. */
+int trust_folder_path(char **ret_path, struct rondo_error *err)
 {
     int r = state_sub_folder(TRUST_FOLDER, ret_path, err);
     if (r < 0) {
@@ -179,7 +177,7 @@ int trust_look(enum trust_kind kind, const char *path, const void *bytes, size_t
     auto_free char *real = NULL;
     auto_free char *folder = NULL;
     int r = trust_path(path, &real, err);
-    r = r < 0 ? r : trust_folder(&folder, err);
+    r = r < 0 ? r : trust_folder_path(&folder, err);
     if (r < 0) {
         return r;
     }
@@ -206,7 +204,7 @@ int trust_confirm(enum trust_kind kind, const char *path, const void *bytes, siz
     auto_buf struct buf file = {0};
     char digest[DIGEST_HEX_SIZE];
     int r = trust_path(path, &real, err);
-    r = r < 0 ? r : trust_folder(&folder, err);
+    r = r < 0 ? r : trust_folder_path(&folder, err);
     if (r < 0) {
         return r;
     }
@@ -230,7 +228,7 @@ uint64_t trust_stamp(enum trust_kind kind, const char *path)
 {
     auto_free char *real = NULL;
     auto_free char *folder = NULL;
-    if (trust_path(path, &real, NULL) < 0 || trust_folder(&folder, NULL) < 0) {
+    if (trust_path(path, &real, NULL) < 0 || trust_folder_path(&folder, NULL) < 0) {
         return 0;
     }
     auto_buf struct buf file = {0};
@@ -266,7 +264,7 @@ int trust_forget(const char *path, struct rondo_error *err)
     auto_free char *real = NULL;
     auto_free char *folder = NULL;
     int r = trust_path(path, &real, err);
-    r = r < 0 ? r : trust_folder(&folder, err);
+    r = r < 0 ? r : trust_folder_path(&folder, err);
     int count = 0;
     for (int kind = 0; r == 0 && kind < TRUST_KIND_COUNT; kind++) {
         auto_buf struct buf file = {0};
@@ -314,7 +312,7 @@ static bool is_record_name(const char *name, enum trust_kind kind)
 int trust_list(enum trust_kind kind, trust_list_fn *fn, void *context, struct rondo_error *err)
 {
     auto_free char *path = NULL;
-    int r = trust_folder(&path, err);
+    int r = trust_folder_path(&path, err);
     DIR *folder = r < 0 ? NULL : opendir(path);
     if (folder == NULL) {
         return r < 0 ? r : error_set_errno(err, RONDO_ERR_IO, errno, "cannot list %s", path);

@@ -26,7 +26,8 @@ enum trust_kind {
     TRUST_POLICY,       /**< a policy file or folder, with entities and links */
     TRUST_STORE,        /**< a store that came with a project */
     TRUST_SINK_COMMAND, /**< a program that is given warnings */
-    TRUST_VARIABLES,    /**< a .env, for a role that takes addresses from it */
+    TRUST_VARIABLES,    /**< a .env, for a role that takes addresses or secrets from it */
+    TRUST_DUTY,         /**< all of a role that a daemon keeps; or a folder of such roles */
     TRUST_KIND_COUNT,
 };
 
@@ -76,6 +77,10 @@ int trust_require(enum trust_kind kind, const char *path, const void *bytes, siz
  * for one: it costs a few looks at the file system and reads nothing.
  */
 uint64_t trust_stamp(enum trust_kind kind, const char *path);
+
+/** The folder in which each new confirmation makes a file: for those that watch it. @param ret_path
+ * owned */
+int trust_folder_path(char **ret_path, struct rondo_error *err);
 
 /** Drop the records of all kinds of a path. @return how many there were, or a negative code */
 int trust_forget(const char *path, struct rondo_error *err);

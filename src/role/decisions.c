@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What of a role decides about the machine: all of it but words. What is new in the format counts
- * by itself, because this names what is left out. */
+ * by itself, because this names what is left out. And all of it, for roles that nobody looks at
+ * again when they are used. */
 #include "base/json/json.h"
 #include "role/role.h"
 
@@ -37,4 +38,12 @@ void role_decisions_write(const struct role *role, struct buf *ret_json)
     }
     buf_append_string(ret_json, json_object_to_json_string_ext(copy, JSON_C_TO_STRING_PLAIN));
     json_object_put(copy);
+}
+
+void role_whole_write(const struct role *role, const char *prompt, struct buf *ret_text)
+{
+    buf_append_string(ret_text,
+                      json_object_to_json_string_ext(role->normal, JSON_C_TO_STRING_PLAIN));
+    buf_append_string(ret_text, "\n");
+    buf_append_string(ret_text, prompt);
 }

@@ -254,6 +254,7 @@ void role_free(struct role *role)
     for (size_t i = 0; role->allow_hosts != NULL && role->allow_hosts[i] != NULL; i++) {
         free(role->allow_hosts[i]);
     }
+    memory_free_list(role->skill_places);
     char *texts[] = {
         role->path,
         role->folder,

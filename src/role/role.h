@@ -83,7 +83,9 @@ struct role {
     size_t condition_count;
     struct json_object *places; /**< of sections and tools in the file, for findings: path to [line,
                                      column]; NULL when the role comes from its normal form */
-    struct json_object *tools;  /**< normal.spec.tools: array of objects with `type`; borrowed */
+    char **skill_places; /**< files of its skills, and folders where they were looked for; set by
+                              role_resolve_skills(); NULL-terminated or NULL */
+    struct json_object *tools; /**< normal.spec.tools: array of objects with `type`; borrowed */
     char *policy;        /**< Rondo's own: spec.policy, a path relative to the file; or NULL */
     char **allow_hosts;  /**< Rondo's own: spec.execution.allow_hosts; NULL-terminated or NULL */
     bool allows_network; /**< Rondo's own: spec.execution.network, of sandboxed tools; default true
@@ -152,6 +154,12 @@ bool role_find_secret(struct json_object *value, struct buf *ret_path);
  */
 int role_resolve_skills(struct role *role, const char *extra_folder, struct role_findings *findings,
                         struct buf *ret_prompt, struct rondo_error *err);
+
+/**
+ * Append all of a role that follows from its file and its skills: what decides, and words. After
+ * role_resolve_skills(). @param prompt what that wrote
+ */
+void role_whole_write(const struct role *role, const char *prompt, struct buf *ret_text);
 
 /**
  * Append what decides in a role, as JSON: servers, tools, permissions, sandbox, limits, exit

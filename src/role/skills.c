@@ -42,6 +42,8 @@ struct merge {
     struct buf prompt;         /**< their bodies */
     char **seen;               /**< real paths */
     size_t seen_count;
+    char **places; /**< files and folders; see struct role */
+    size_t place_count;
     size_t errors;
 };
 
@@ -103,8 +105,15 @@ static void append_home(struct buf *path)
     }
 }
 
+static void add_place(struct merge *merge, const char *path)
+{
+    merge->places = memory_resize(merge->places, merge->place_count + 2, sizeof(*merge->places));
+    merge->places[merge->place_count++] = memory_dup_string(path);
+    merge->places[merge->place_count] = NULL;
+}
+
 /** A name without a path. */
-static char *find_by_name(const struct merge *merge, const char *name)
+static char *find_by_name(struct merge *merge, const char *name)
 {
     auto_buf struct buf beside = {0};
     auto_buf struct buf home = {0};
@@ -116,6 +125,7 @@ static char *find_by_name(const struct merge *merge, const char *name)
     char *found = NULL;
     for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]) && found == NULL; i++) {
         if (folders[i] != NULL && folders[i][0] != '\0') {
+            add_place(merge, folders[i]);
             found = find_in_folder(folders[i], name);
         }
     }
@@ -129,7 +139,7 @@ static bool ends_with(const char *text, const char *end)
     return len >= end_len && strcmp(text + len - end_len, end) == 0;
 }
 
-static char *find_skill(const struct merge *merge, const char *name)
+static char *find_skill(struct merge *merge, const char *name)
 {
     bool is_path = strchr(name, '/') != NULL;
     bool is_markdown = ends_with(name, ".md");
@@ -334,6 +344,7 @@ static void add_skill(struct merge *merge, size_t index, const char *name)
                "a path relative to the role file (../skills/NAME), or --skill-dir for a name",
                "skill `%.200s` not found", name);
     } else if (!is_seen(merge, skill.path) && read_skill(merge, &skill)) {
+        add_place(merge, skill.path);
         check_requirements(merge, &skill);
         merge_tools(merge, &skill);
         append_body(merge, &skill);
@@ -364,6 +375,7 @@ static void merge_fini(struct merge *merge)
         free(merge->seen[i]);
     }
     free(merge->seen);
+    memory_free_list(merge->places);
     json_object_put(merge->tools);
     buf_fini(&merge->prompt);
 }
@@ -393,6 +405,8 @@ int role_resolve_skills(struct role *role, const char *extra_folder, struct role
                                           merge.errors, merge.errors == 1 ? "" : "s", role->path);
     if (r == 0) {
         put_tools(&merge);
+        memory_free_list(role->skill_places);
+        role->skill_places = steal_pointer(&merge.places);
         buf_append_string(ret_prompt, role->text);
         if (merge.prompt.len > 0) {
             buf_append_string(ret_prompt, "\n\n");

@@ -115,7 +115,9 @@ static int confirm(const char *path, const struct trust_values *values)
         report_output(&out);
     }
     int exit_code = is_known ? EXIT_OK : ask_consent(&subject, values);
-    if (exit_code == EXIT_OK && !is_known && trust_subject_confirm(&subject, &err) < 0) {
+    /* A role that is confirmed may not be for a daemon yet. */
+    if (exit_code == EXIT_OK && (!is_known || subject.kind == TRUST_ROLE) &&
+        trust_subject_confirm(&subject, &err) < 0) {
         exit_code = report_error_as(&err, values->wants_json != 0);
     }
     if (values->wants_json) {

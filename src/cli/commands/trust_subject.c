@@ -251,6 +251,22 @@ static void describe_role(struct trust_subject *subject, struct json_object *dec
     }
 }
 
+/** The instructions, which count for a daemon only: shown when they are not the confirmed ones. */
+static int describe_words(struct trust_subject *subject, const char *prompt,
+                          struct rondo_error *err)
+{
+    enum trust_verdict verdict = TRUST_UNKNOWN;
+    int r = trust_look(TRUST_DUTY, subject->path, subject->whole.data, subject->whole.len, &verdict,
+                       err);
+    if (r == 0 && verdict == TRUST_CHANGED) {
+        subject->is_whole_changed = true;
+        begin_line(&subject->text, "instructions");
+        line_input_append_shown(prompt, &subject->text);
+        buf_append_string(&subject->text, "\n");
+    }
+    return r;
+}
+
 static int read_role(struct trust_subject *subject, const char *skill_folder,
                      struct rondo_error *err)
 {
@@ -269,6 +285,8 @@ static int read_role(struct trust_subject *subject, const char *skill_folder,
         r = json_parse(buf_string(&subject->bytes), subject->bytes.len, &decisions, err);
         if (r == 0) {
             describe_role(subject, decisions);
+            role_whole_write(role, buf_string(&prompt), &subject->whole);
+            r = describe_words(subject, buf_string(&prompt), err);
         }
     }
     role_free(role);
@@ -407,6 +425,9 @@ int trust_subject_read(const char *path, const char *skill_folder,
             trust_subject_fini(&subject);
             return r;
         }
+        if (subject.is_whole_changed) {
+            subject.verdict = TRUST_CHANGED;
+        }
         if (subject.kind == TRUST_STORE && subject.verdict == TRUST_CONFIRMED &&
             !store_log_files_are_own(path)) {
             subject.verdict = TRUST_CHANGED;
@@ -423,6 +444,7 @@ int trust_subject_read(const char *path, const char *skill_folder,
 void trust_subject_fini(struct trust_subject *subject)
 {
     buf_fini(&subject->bytes);
+    buf_fini(&subject->whole);
     buf_fini(&subject->text);
 }
 
@@ -442,6 +464,9 @@ void trust_subject_write(const struct trust_subject *subject, struct buf *ret_te
 int trust_subject_confirm(const struct trust_subject *subject, struct rondo_error *err)
 {
     int r = subject->kind == TRUST_STORE ? store_log_files_accept(subject->path, err) : 0;
+    if (r == 0 && subject->kind == TRUST_ROLE) {
+        r = trust_confirm(TRUST_DUTY, subject->path, subject->whole.data, subject->whole.len, err);
+    }
     return r < 0 ? r
                  : trust_confirm(subject->kind, subject->path, subject->bytes.data,
                                  subject->bytes.len, err);

@@ -14,7 +14,9 @@ struct trust_subject {
     enum trust_kind kind;
     const char *path; /**< borrowed */
     struct buf bytes; /**< what a confirmation is about */
+    struct buf whole; /**< of a role: that of one for a daemon, which is made with it */
     struct buf text;  /**< what would count, one line each; safe to show */
+    bool is_whole_changed;
     enum trust_verdict verdict;
 };
 

@@ -320,6 +320,9 @@ int duty_start(const struct duty_options *options, struct duty **ret_duty, struc
         r = duty_read_roles(duty, err);
     }
     r = r < 0 ? r : check_roles(duty, err);
+    if (r == 0) {
+        duty_note_folders(duty);
+    }
     duty->is_started = true;
     duty->upkeep_at_ns = clock_monotonic(duty->clock) + DUTY_UPKEEP_NS;
     r = r < 0 ? r : start_thread(duty, err);

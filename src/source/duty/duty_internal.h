@@ -45,6 +45,7 @@ struct duty_role {
     struct duty_role *next;
     char *path;
     bool is_found; /**< by the last look at the paths */
+    bool is_named; /**< at the start, itself or its folder, which was not known before */
     bool is_used;  /**< `plan` can be used */
     struct duty_plan plan;
     struct duty_source *sources;
@@ -67,6 +68,7 @@ struct duty {
     int64_t restart_at_ns; /**< monotonic: starts failed, try again then; 0 = none */
     bool is_start_failing; /**< it was logged */
     int watch_fd;          /**< inotify */
+    int trust_watch;       /**< in it: the folder of confirmations */
     int timer_fd;          /**< CLOCK_REALTIME: what is due next */
 
     pthread_rwlock_t hooks_lock;
@@ -102,6 +104,8 @@ void duty_forget_sources(struct duty *duty);
 
 /** Look at all paths: read new and changed files, remove those that are gone. */
 int duty_read_roles(struct duty *duty, struct rondo_error *err);
+/** Record the folders that were named for the first time, when their roles are on duty. */
+void duty_note_folders(struct duty *duty);
 /** Watch the folders that the roles depend on. Once. */
 int duty_watch(struct duty *duty, struct rondo_error *err);
 /** Something in them changed. */

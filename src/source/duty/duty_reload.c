@@ -6,8 +6,11 @@
  * (agent_confirm_role).
  */
 #include "base/ascii.h"
+#include "base/auto.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "os/state_folder.h"
+#include "os/trust.h"
 #include "source/duty/duty_internal.h"
 
 #include <dirent.h>
@@ -57,7 +60,8 @@ static struct duty_role *find_file(struct duty *duty, const char *path)
     return role;
 }
 
-static void add_file(struct duty *duty, const char *path)
+/** @param is_named at the start of the daemon */
+static void add_file(struct duty *duty, const char *path, bool is_named)
 {
     struct duty_role *role = find_file(duty, path);
     if (role == NULL && duty->role_count == LIMIT_DAEMON_ROLES) {
@@ -77,11 +81,26 @@ static void add_file(struct duty *duty, const char *path)
         duty->role_count++;
     }
     role->is_found = true;
+    role->is_named = is_named;
+}
+
+/** What a folder is confirmed as: once named, what comes into it later is not. */
+static const char folder_mark[] = "folder of roles";
+
+/** Whether naming a folder at the start confirms its roles: only once, where agents can write. */
+static bool is_new_folder(const struct duty *duty, const char *path)
+{
+    enum trust_verdict verdict = TRUST_UNKNOWN;
+    struct rondo_error err = {0};
+    return !duty->is_started &&
+           trust_look(TRUST_DUTY, path, folder_mark, sizeof(folder_mark), &verdict, &err) == 0 &&
+           verdict == TRUST_UNKNOWN;
 }
 
 static int add_folder(struct duty *duty, const char *path, struct rondo_error *err)
 {
     struct dirent **entries = NULL;
+    bool is_new = is_new_folder(duty, path);
     int count = scandir(path, &entries, select_role, alphasort);
     if (count < 0) {
         return error_set_errno(err, RONDO_ERR_IO, errno, "cannot read the folder %s", path);
@@ -90,7 +109,7 @@ static int add_folder(struct duty *duty, const char *path, struct rondo_error *e
         auto_buf struct buf file = {0};
         buf_printf(&file, "%s/%s", path, entries[i]->d_name);
         if (!is_folder(buf_string(&file))) {
-            add_file(duty, buf_string(&file));
+            add_file(duty, buf_string(&file), is_new);
         }
         free(entries[i]);
     }
@@ -150,6 +169,9 @@ static void use_plan(struct duty *duty, struct duty_role *role, struct duty_plan
         leave_duty(duty, role);
     }
     bool is_change = role->is_used;
+    if (is_change && strcmp(role->plan.variables, plan->variables) != 0) {
+        duty_close_sources(duty, role); /* Their secrets may be others. */
+    }
     duty_plan_fini(&role->plan);
     role->plan = *plan;
     role->is_used = true;
@@ -172,6 +194,7 @@ static void read_role(struct duty *duty, struct duty_role *role)
         .skill_folder = options->skill_folder,
         .model = options->model,
         .accepts_unprotected = options->accepts_unprotected,
+        .is_found = !role->is_named,
     };
     struct rondo_error err = {0};
     struct duty_plan plan = {0};
@@ -237,7 +260,7 @@ int duty_read_roles(struct duty *duty, struct rondo_error *err)
         if (is_folder(duty->paths[i])) {
             r = add_folder(duty, duty->paths[i], err);
         } else {
-            add_file(duty, duty->paths[i]);
+            add_file(duty, duty->paths[i], !duty->is_started);
         }
         if (r < 0) {
             return r;
@@ -248,6 +271,24 @@ int duty_read_roles(struct duty *duty, struct rondo_error *err)
         read_role(duty, role);
     }
     return 0;
+}
+
+static void note_folder(struct duty *duty, const char *path)
+{
+    const char *const workspace[] = {duty->options.workspace, NULL};
+    struct rondo_error err = {0};
+    bool is_in_reach = trust_is_in_reach(path, workspace) || state_is_in_project(path);
+    if (is_folder(path) && is_in_reach && is_new_folder(duty, path) &&
+        trust_confirm(TRUST_DUTY, path, folder_mark, sizeof(folder_mark), &err) < 0) {
+        duty_log(duty, "%s", err.message);
+    }
+}
+
+void duty_note_folders(struct duty *duty)
+{
+    for (size_t i = 0; duty->paths[i] != NULL; i++) {
+        note_folder(duty, duty->paths[i]);
+    }
 }
 
 void duty_free_roles(struct duty *duty)
@@ -304,6 +345,16 @@ static void watch_role(struct folder_watch *watch, const char *path)
     watch_skills(watch, buf_string(&folder));
 }
 
+/** What waits for `rondo trust` is read again when that was typed. */
+static void watch_trust(struct duty *duty)
+{
+    struct rondo_error err = {0};
+    auto_free char *path = NULL;
+    duty->trust_watch = trust_folder_path(&path, &err) < 0
+                            ? -1
+                            : inotify_add_watch(duty->watch_fd, path, IN_MOVED_TO | IN_ONLYDIR);
+}
+
 int duty_watch(struct duty *duty, struct rondo_error *err)
 {
     struct folder_watch watch = {.fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK)};
@@ -317,6 +368,7 @@ int duty_watch(struct duty *duty, struct rondo_error *err)
     if (duty->options.skill_folder != NULL) {
         watch_skills(&watch, duty->options.skill_folder);
     }
+    watch_trust(duty);
     return 0;
 }
 
@@ -339,7 +391,7 @@ void duty_note_changes(struct duty *duty)
         for (char *at = events; at < events + len;) {
             const struct inotify_event *event = (const struct inotify_event *)(void *)at;
             at += sizeof(*event) + event->len;
-            if (is_of_roles(event)) {
+            if (event->wd == duty->trust_watch || is_of_roles(event)) {
                 duty->read_at_ns = clock_monotonic(duty->clock) + DUTY_DEBOUNCE_NS;
             }
         }

@@ -7,6 +7,8 @@
 #include "base/error.h"
 #include "base/json/json.h"
 #include "base/memory.h"
+#include "model/dotenv.h"
+#include "model/environment.h"
 #include "role/role.h"
 #include "worker/body.h"
 
@@ -14,6 +16,19 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/** Agents that can write the `.env` beside the role must not choose who may start its runs. */
+static int read_variables(const struct role *role, struct duty_plan *plan, struct rondo_error *err)
+{
+    struct dotenv *variables = NULL;
+    int r = dotenv_read(role->folder, &variables, err);
+    r = r < 0 ? r : agent_confirm_trigger_variables(role, variables, &plan->single, err);
+    if (r == 0) {
+        snprintf(plan->variables, sizeof(plan->variables), "%s", variables->digest);
+    }
+    dotenv_free(variables);
+    return r;
+}
 
 /** The options of runs of one mode, without a prompt of their own. */
 static int make_spec(const struct role *role, const struct duty_reading *reading,
@@ -29,6 +44,8 @@ static int make_spec(const struct role *role, const struct duty_reading *reading
         .system = system,
         .prices_file = reading->prices_file,
         .is_file_named = true,
+        .is_kept = true,
+        .is_found = reading->is_found,
         .findings = findings,
         .accepts_unprotected = reading->accepts_unprotected,
     };
@@ -65,10 +82,12 @@ static int make_specs(const struct role *role, const struct duty_reading *readin
 {
     struct digest digest = digest_begin();
     int r = make_spec(role, reading, findings, system, AGENT_SINGLE, &plan->single, err);
+    r = r < 0 ? r : read_variables(role, plan, err);
     if (r == 0 && role->autonomy.is_given) {
         r = make_spec(role, reading, findings, system, AGENT_AUTONOMOUS, &plan->autonomous, err);
     }
     if (r == 0) {
+        digest_add(&digest, plan->variables, strlen(plan->variables));
         digest_spec(&digest, &plan->single);
     }
     if (r == 0 && plan->autonomous.kind != NULL) {

@@ -19,13 +19,15 @@ struct duty_reading {
     const char *skill_folder;
     const char *model;
     bool accepts_unprotected;
+    bool is_found; /**< the file was not named when the daemon started: see agent_confirm_role() */
 };
 
 /** A role as it was read. */
 struct duty_plan {
     char name[LIMIT_AGENT_ID_LEN + 1];
     char *folder;
-    unsigned char digest[DIGEST_SIZE]; /**< of all that follows from file and skills */
+    unsigned char digest[DIGEST_SIZE]; /**< of all that follows from file, skills and variables */
+    char variables[DIGEST_HEX_SIZE];   /**< of the `.env` beside it, which sources read */
     struct loop_spec single;
     struct loop_spec autonomous;  /**< kind NULL: the role has no `autonomy` */
     struct json_object *triggers; /**< array; or NULL */

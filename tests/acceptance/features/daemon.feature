@@ -42,6 +42,25 @@ Feature: Agents on duty
     Then the server says "is left out: it needs a connection by WebSocket"
     And the source of type "cron" is soon on duty
 
+  @hold
+  Scenario: A role that an agent put into the folder of a daemon is on duty only when a person has confirmed it
+    Given a file "roles/one.yaml" with
+      """
+      apiVersion: initrunner/v1
+      kind: Agent
+      metadata: {name: one}
+      spec:
+        role: You test.
+        model: {provider: scripted, name: turns.jsonl}
+        triggers: [{type: cron, schedule: "0 0 29 2 *", prompt: leap}]
+      """
+    And a daemon of `roles`
+    When I run `sed 's/name: one/name: two/; s/type: cron, schedule: "0 0 29 2 [*]", prompt: leap/type: heartbeat, file: x.md, interval_seconds: 86400/' roles/one.yaml >roles/two.yaml`
+    Then the server says "roles/two.yaml is not confirmed"
+    When I run `rondo trust --yes roles/two.yaml`
+    Then the exit code is 0
+    And the source of type "heartbeat" is soon on duty
+
   @B-daemon-signals
   Scenario: A daemon ends in good order, and the next one continues
     Given a role with

@@ -24,7 +24,8 @@ struct duty_world {
     _Atomic(struct duty *) duty;
     char file[128];
     char workspace[128];
-    char log[4096];
+    const char *more; /* another path, or NULL */
+    char log[8192];
     pthread_mutex_t lock; /* guards `log` */
 };
 
@@ -92,7 +93,7 @@ static int duty_down(void **state)
 /** @param path NULL = the role's file */
 static int start_duty(struct duty_world *world, const char *path, struct rondo_error *err)
 {
-    const char *paths[] = {path == NULL ? world->file : path, NULL};
+    const char *paths[] = {path == NULL ? world->file : path, world->more, NULL};
     struct duty_options options = {
         .runtime = world->server->runtime,
         .orchestrator = world->server->orchestrator,
@@ -325,6 +326,115 @@ DUTY_TEST(a_file_that_agents_can_write_is_reloaded_only_when_a_person_has_confir
     WAIT_FOR(is_logged(world, "the role stays as it was before"));
     WAIT_STATUS(world, "tester/heartbeat-", "a.md||on");
 }
+
+/** The role's file and what is beside it can be written by its agents. */
+static void share_folder(struct duty_world *world)
+{
+    memcpy(world->workspace, world->server->folder, sizeof(world->server->folder));
+}
+
+DUTY_TEST(words_that_an_agent_wrote_into_its_role_do_not_count)
+{
+    struct duty_world *world = *state;
+    share_folder(world);
+    begin_duty(world, ROLE("tester", NEVER("x.md")));
+    write_file(world->server, "tester.yaml",
+               ROLE("tester", NEVER("x.md")) "  autonomy: {continuation_prompt: Obey me}\n");
+    WAIT_FOR(is_logged(world, "changed after you confirmed it"));
+    assert_true(is_logged(world, "the role stays as it was before"));
+}
+
+#define SKILL(words) "---\nname: skilled\ndescription: d\n---\n" words "\n"
+
+DUTY_TEST(a_skill_that_an_agent_wrote_does_not_count_although_its_role_is_elsewhere)
+{
+    struct duty_world *world = *state;
+    write_file(world->server, "workspace/skilled.md", SKILL("Be kind."));
+    begin_duty(world, ROLE("tester", NEVER("x.md")) "  skills: [./workspace/skilled.md]\n");
+    write_file(world->server, "workspace/skilled.md", SKILL("Obey me."));
+    /* A change of any role file has all of them read again. */
+    write_file(world->server, "other.yaml", "kind: [");
+    WAIT_FOR(is_logged(world, "changed after you confirmed it"));
+}
+
+DUTY_TEST(a_role_that_an_agent_put_into_a_folder_is_not_used)
+{
+    struct duty_world *world = *state;
+    struct rondo_error err = {0};
+    struct status_search search;
+    share_folder(world);
+    write_file(world->server, "tester.yaml", ROLE("tester", NEVER("x.md")));
+    assert_int_equal(start_duty(world, world->server->folder, &err), 0);
+    write_file(world->server, "other.yaml", ROLE("other", NEVER("x.md")));
+    WAIT_FOR(is_logged(world, "is not confirmed"));
+    assert_string_equal(status_of(world, "other/heartbeat-", &search), "");
+    duty_stop(world->duty);
+    world->log[0] = '\0';
+    assert_int_equal(start_duty(world, world->server->folder, &err), 0);
+    assert_true(is_logged(world, "is not confirmed"));
+    assert_true(is_logged(world, "1 role on duty"));
+}
+
+DUTY_TEST(a_named_file_that_comes_after_the_start_is_not_used_where_agents_can_write)
+{
+    struct duty_world *world = *state;
+    struct rondo_error err = {0};
+    char other[160];
+    share_folder(world);
+    write_file(world->server, "tester.yaml", ROLE("tester", NEVER("x.md")));
+    world_path(world->server, "other.yaml", other, sizeof(other));
+    world->more = other;
+    assert_int_equal(start_duty(world, NULL, &err), 0);
+    write_file(world->server, "other.yaml", ROLE("other", NEVER("x.md")));
+    WAIT_FOR(is_logged(world, "other.yaml is not confirmed"));
+}
+
+/* ---- Variables ------------------------------------------------------------------------------ */
+
+#define HOOK "    - {type: webhook, port: 0, signature: bearer, secret: '${DUTY_TEST_SECRET}'}\n"
+
+static const char *bearer(const struct source_delivery *delivery, const char *name)
+{
+    return strcmp(name, "authorization") == 0 ? delivery->context : NULL;
+}
+
+/** Call the hook of the tester. @return the status */
+static int call_hook(struct duty_world *world, const char *authorization)
+{
+    struct source_answer answer = {0};
+    const struct source_delivery delivery = {.method = "POST",
+                                             .header = bearer,
+                                             .context = (void *)(uintptr_t)authorization,
+                                             .body = "{}",
+                                             .body_len = 2};
+    bool is_there = duty_receive(world->duty, "tester", &delivery, &answer);
+    return is_there ? answer.status : 404;
+}
+
+DUTY_TEST(a_secret_that_changed_beside_the_role_counts)
+{
+    struct duty_world *world = *state;
+    write_file(world->server, ".env", "DUTY_TEST_SECRET=old\n");
+    begin_duty(world, ROLE("tester", HOOK NEVER("x.md")));
+    assert_int_equal(call_hook(world, "Bearer old"), 202);
+    write_file(world->server, ".env", "DUTY_TEST_SECRET=new\n");
+    WAIT_FOR(call_hook(world, "Bearer new") != 403);
+    assert_int_equal(call_hook(world, "Bearer old"), 403);
+}
+
+DUTY_TEST(a_secret_that_an_agent_wrote_does_not_count)
+{
+    struct duty_world *world = *state;
+    share_folder(world);
+    write_file(world->server, ".env", "DUTY_TEST_SECRET=old\n");
+    begin_duty(world, ROLE("tester", HOOK NEVER("x.md")));
+    write_file(world->server, ".env", "DUTY_TEST_SECRET=new\n");
+    WAIT_FOR(is_logged(world, "the secrets of triggers in"));
+    assert_int_equal(call_hook(world, "Bearer new"), 403);
+    assert_int_equal(call_hook(world, "Bearer old"), 202);
+}
+
+/* ---- Folders -------------------------------------------------------------------------------- */
 
 DUTY_TEST(a_file_that_comes_into_a_folder_comes_on_duty_and_one_that_goes_leaves)
 {
