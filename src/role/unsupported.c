@@ -57,18 +57,10 @@ static void find_memory(const struct role *role, struct json_object *memory,
                         struct role_findings *findings)
 {
     struct json_object *embeddings = json_member(memory, "embeddings");
-    struct json_object *consolidation = json_member(memory, "consolidation");
-    static const char path[] = "spec.memory.consolidation";
-    bool is_in_file = json_member(role->places, path) != NULL;
     if (json_get_string(embeddings, "provider", "")[0] != '\0' ||
         json_get_string(embeddings, "model", "")[0] != '\0') {
         warn(role, findings, "spec.memory.embeddings",
              "run does not use embeddings yet: memories are found by their words");
-    }
-    if (memory != NULL && json_get_bool(consolidation, "enabled", true) &&
-        strcmp(json_get_string(consolidation, "interval", ""), "manual") != 0) {
-        warn(role, findings, is_in_file ? path : "spec.memory",
-             "run does not derive facts from episodes yet: the agent can use remember");
     }
 }
 

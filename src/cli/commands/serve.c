@@ -6,6 +6,7 @@
  *
  * rondo daemon: the same, with roles on duty.
  */
+#include "agent/consolidate.h"
 #include "alert/monitor.h"
 #include "base/clock.h"
 #include "base/memory.h"
@@ -154,6 +155,7 @@ struct serving {
     struct telemetry *telemetry;
     struct monitor *monitor;
     struct orchestrator *orchestrator;
+    struct consolidation_keeper *memories;
     struct duty *duty; /* NULL: `rondo serve` */
     struct server *server;
     pthread_mutex_t lock; /* guards: */
@@ -213,11 +215,12 @@ static int64_t or_none(int64_t duration_ns)
     return duration_ns == 0 ? -1 : duration_ns;
 }
 
-/** A run executes no more: another one may start. */
-static void wake_duty(void *context)
+/** A run executes no more: another one may start, and its episodes are due. */
+static void run_settled(void *context)
 {
     struct serving *serving = context;
     pthread_mutex_lock(&serving->lock);
+    consolidation_keeper_wake(serving->memories);
     if (serving->woken != NULL) {
         duty_wake(serving->woken);
     }
@@ -247,10 +250,35 @@ static int start_orchestrator(struct serving *serving, struct rondo_error *err)
         .orphans = (enum orchestrator_orphans)values->orphans,
         .log = log_line,
         .is_quiet = values->wants_quiet != 0,
-        .on_settled = wake_duty,
+        .on_settled = run_settled,
         .settled_context = serving,
     };
     return orchestrator_start(&options, &serving->orchestrator, err);
+}
+
+static int start_memories(struct serving *serving, struct rondo_error *err)
+{
+    const struct consolidation_parts parts = {
+        .runtime = serving->session.runtime,
+        .http = serving->http,
+        .prices_file = serving->values->prices,
+        .log = log_line,
+    };
+    struct consolidation_keeper *memories = NULL;
+    int r = consolidation_keeper_start(&parts, &memories, err);
+    pthread_mutex_lock(&serving->lock);
+    serving->memories = memories;
+    pthread_mutex_unlock(&serving->lock);
+    return r;
+}
+
+static void stop_memories(struct serving *serving)
+{
+    pthread_mutex_lock(&serving->lock);
+    struct consolidation_keeper *memories = serving->memories;
+    serving->memories = NULL;
+    pthread_mutex_unlock(&serving->lock);
+    consolidation_keeper_stop(memories);
 }
 
 static int start_duty(struct serving *serving, struct rondo_error *err)
@@ -406,6 +434,7 @@ static int start_parts(struct serving *serving, struct rondo_error *err)
     if (r == 0) {
         r = start_orchestrator(serving, err);
     }
+    r = r < 0 ? r : start_memories(serving, err);
     r = r < 0 ? r : start_duty(serving, err);
     return r < 0 ? r : start_server(serving, err);
 }
@@ -426,6 +455,7 @@ static void stop_parts(struct serving *serving)
     set_told(serving, NULL);
     server_stop(serving->server);
     set_woken(serving, NULL);
+    stop_memories(serving);
     duty_stop(serving->duty);
     orchestrator_stop(serving->orchestrator);
     monitor_stop(serving->monitor);

@@ -30,7 +30,7 @@ Feature: Memories of agents
   Scenario: What an agent remembers is there in its next run, marked as data
     Given a role with
       """
-      memory: {}
+      memory: {consolidation: {interval: manual}}
       """
     And a model that answers
       | says | calls                                                                         |
@@ -51,7 +51,7 @@ Feature: Memories of agents
   Scenario: The summary of finish_task is an episode of the category autonomous_run
     Given a role with
       """
-      memory: {}
+      memory: {consolidation: {interval: manual}}
       """
     And a model that answers
       | says | calls                                              |
@@ -66,7 +66,7 @@ Feature: Memories of agents
   Scenario: A learned procedure is in the system prompt of the next run
     Given a role with
       """
-      memory: {}
+      memory: {consolidation: {interval: manual}}
       """
     And a model that answers
       | says | calls                                                        |
@@ -89,7 +89,7 @@ Feature: Memories of agents
       """
     And a role with
       """
-      memory: {}
+      memory: {consolidation: {interval: manual}}
       """
     And a model that answers
       | says | calls                                                               |
@@ -104,3 +104,43 @@ Feature: Memories of agents
     When I run `rondo memory list --json`
     Then stdout mentions "stage-2"
     And stdout does not mention "Ann"
+
+  @B-memory-consolidation
+  Scenario: After a run its model derives facts from episodes
+    Given a role with
+      """
+      memory: {}
+      """
+    And a model that answers
+      | says                                          | calls                                              |
+      |                                               | finish_task {"summary": "The disk was full again"} |
+      | hosts: The disk of stage-2 fills up.\\nNONE   |                                                    |
+    When I run `rondo run role.yaml -p 'Clean it' -a`
+    Then the exit code is 0
+    And stderr mentions "memory: 1 fact from 1 episode"
+    And the system prompt of request 2 mentions "CATEGORY: fact"
+    When I run `rondo memory list --kind semantic --json`
+    Then stdout mentions "The disk of stage-2 fills up."
+    And stdout mentions "consolidation"
+
+  @B-memory-consolidation
+  Scenario: A model that cannot derive facts now is asked again later
+    Given a role with
+      """
+      memory: {}
+      """
+    And a model that answers
+      | says                                   | calls                                              | faults |
+      |                                        | finish_task {"summary": "The disk was full again"} |        |
+      | hosts: The disk of stage-2 fills up.   |                                                    | 401    |
+    When I run `rondo run role.yaml -p 'Clean it' -a`
+    Then the exit code is 0
+    And stderr mentions "memories are not consolidated yet"
+    When I run `rondo memory consolidate --json`
+    Then stdout mentions "waiting"
+    When I run `rondo memory list --kind semantic --json`
+    Then stdout does not mention "fills up"
+    When I run `rondo memory consolidate --agent worker`
+    Then the exit code is 0
+    When I run `rondo memory list --kind semantic --json`
+    Then stdout mentions "fills up"

@@ -572,7 +572,7 @@ TEST(what_run_does_not_do_is_said_by_name)
     }
     assert_string_equal(buf_string(&paths),
                         "spec.triggers spec.sinks spec.ingest spec.observability "
-                        "spec.memory spec.output spec.tools[1] spec.tools[2] ");
+                        "spec.output spec.tools[1] spec.tools[2] ");
     buf_fini(&paths);
     role_findings_fini(&findings);
     reading_fini(&reading);

@@ -58,6 +58,19 @@ const struct command memory_commands[] = {
         .run = cmd_memory_forget,
     },
     {
+        .name = "memory consolidate",
+        .synopsis = "[OPTION...]",
+        .help = "Derive facts from episodes",
+        .description =
+            "Has the models of agents derive facts from episodes: for the runs that have ended "
+            "and are due, as `rondo run` and `rondo serve` do by themselves; with --agent for all "
+            "episodes of an agent, with the model and the settings of its newest run. Each "
+            "episode counts once.",
+        .examples = "rondo memory consolidate --agent fixer\tall its episodes, now",
+        .options = memory_consolidate_options,
+        .run = cmd_memory_consolidate,
+    },
+    {
         .name = "memory export",
         .synopsis = "[OPTION...]",
         .help = "Write memories as JSON lines",

@@ -9,6 +9,7 @@ int cmd_memory_search(const struct invocation *invocation);
 int cmd_memory_show(const struct invocation *invocation);
 int cmd_memory_add(const struct invocation *invocation);
 int cmd_memory_forget(const struct invocation *invocation);
+int cmd_memory_consolidate(const struct invocation *invocation);
 int cmd_memory_export(const struct invocation *invocation);
 int cmd_memory_import(const struct invocation *invocation);
 
@@ -17,6 +18,7 @@ extern const struct option_row memory_search_options[];
 extern const struct option_row memory_show_options[];
 extern const struct option_row memory_add_options[];
 extern const struct option_row memory_forget_options[];
+extern const struct option_row memory_consolidate_options[];
 extern const struct option_row memory_export_options[];
 extern const struct option_row memory_import_options[];
 

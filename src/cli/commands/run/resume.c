@@ -71,6 +71,10 @@ static int execute(const struct resume_command *resuming, struct loop *loop,
     bool is_chat = agent != NULL && run_agent_mode(agent) == AGENT_CHAT;
     int exit_code = is_chat ? chat_execute(session, loop, values, run.last_seq, agent)
                             : run_execute(session, loop, values, run.last_seq, opening, agent);
+    if (agent != NULL) {
+        run_agent_consolidate(agent, session, run.agent_id,
+                              values->wants_quiet || values->wants_json);
+    }
     run_agent_free(agent);
     return exit_code;
 }

@@ -64,7 +64,8 @@ static int open_and_start(const struct role_values *values, const struct loop_sp
         return report_error_as(&err, values->run.wants_json != 0);
     }
     int exit_code = start(&session, values, spec, agent);
-    run_agent_close(agent);
+    run_agent_consolidate(agent, &session, spec->agent_id,
+                          values->run.wants_quiet || values->run.wants_json);
     session_close(&session);
     return exit_code;
 }

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "cli/commands/run/run_memory.h"
 #include "cli/framework/form.h"
 #include "cli/terminal/markdown.h"
 #include "net/client/http.h"
@@ -129,6 +130,13 @@ void run_agent_close(struct run_agent *agent)
 {
     agent_free(agent->agent);
     agent->agent = NULL;
+}
+
+void run_agent_consolidate(struct run_agent *agent, struct session *session, const char *agent_id,
+                           bool is_quiet)
+{
+    run_agent_close(agent);
+    run_consolidate(session, agent->http, agent->options.prices_file, agent_id, is_quiet);
 }
 
 void run_agent_free(struct run_agent *agent)

@@ -34,6 +34,9 @@ int run_agent_open(struct run_agent *agent, struct session *session, const struc
                    struct rondo_error *err);
 /** End model and tools, which use the session's runtime. */
 void run_agent_close(struct run_agent *agent);
+/** After the run: end model and tools, then consolidate what the agent remembers. */
+void run_agent_consolidate(struct run_agent *agent, struct session *session, const char *agent_id,
+                           bool is_quiet);
 /** NULL is allowed. */
 void run_agent_free(struct run_agent *agent);
 
