@@ -10,6 +10,7 @@ import { createConfig, lintFromString } from "@redocly/openapi-core";
 import { Validator } from "@seriousme/openapi-schema-validator";
 import { EventSourceParserStream } from "eventsource-parser/stream";
 import { Contract } from "./contract.mjs";
+import { busy_daemon, follow_ups } from "./duty.mjs";
 import {
   Server,
   at_end,
@@ -209,43 +210,6 @@ async function scenes(server) {
     await server.has_ended(runs[name]);
   }
   return runs;
-}
-
-/** Have an agent on duty schedule follow-ups. @return two that are pending */
-async function follow_ups(server) {
-  const home = folder("duty");
-  const role = [
-    "apiVersion: initrunner/v1",
-    "kind: Agent",
-    "metadata: {name: checker}",
-    "spec:",
-    "  role: You check.",
-    "  model: {provider: scripted, name: turns.jsonl}",
-    "  autonomy: {}",
-    "  triggers: [{type: heartbeat, file: list.md, interval_seconds: 1, autonomous: true}]",
-  ];
-  const later = { name: "schedule_followup", arguments: { prompt: "look", delay_seconds: 86400 } };
-  const done = { name: "finish_task", arguments: { summary: "done" } };
-  const turns = [[later, later], [done]].map((calls) => JSON.stringify({ tool_calls: calls }));
-  fs.writeFileSync(path.join(home, "role.yaml"), `${role.join("\n")}\n`);
-  fs.writeFileSync(path.join(home, "turns.jsonl"), `${turns.join("\n")}\n`);
-  fs.writeFileSync(path.join(home, "list.md"), "- [ ] look\n");
-  const listen = `unix:${path.join(home, "rondo.sock")}`;
-  const daemon = start(
-    rondo,
-    ["daemon", "role.yaml", "--store", server.store, "--listen", listen],
-    { cwd: home, env: server.env },
-  );
-  const pending = await until(
-    () => `follow-ups: ${daemon.out}`,
-    async () => {
-      const { follow_ups: list } = await server.get("/v1/follow-ups?agent=checker");
-      return list.length > 1 && list;
-    },
-  );
-  daemon.kill("SIGKILL");
-  await daemon.ended;
-  return pending;
 }
 
 /** The parts of the tour: all of them in turn are each operation with success and an error. */
@@ -570,6 +534,33 @@ const stops = {
     await tour.call("listDeliveries", 400, { query: "?dead=perhaps", is_wrong: true });
     await tour.call("removeSink", 204, name);
     await tour.call("removeSink", 404, name);
+  },
+
+  /** A daemon whose only run waits for a model that never answers; later events wait, or are dropped. */
+  async sources(tour, { server }) {
+    const daemon = await busy_daemon(server);
+    try {
+      const { sources } = await tour.call("listSources", 200);
+      assert.deepEqual(sources.map(({ type }) => type).sort(), ["cron", "webhook"]);
+      await tour.call("listSources", 400, { query: "?no=1", is_wrong: true });
+      let waiting;
+      await until(
+        () => `two events that wait: ${JSON.stringify(waiting)}: ${daemon.said()}`,
+        async () => {
+          waiting = (await server.get("/v1/queue")).requests;
+          return waiting.filter(({ role }) => role === "hooked").length === 2;
+        },
+      );
+      const queue = await tour.call("listQueue", 200, { query: "?limit=1" });
+      assert.equal(queue.has_more, true);
+      await tour.call("listQueue", 400, { query: "?limit=0", is_wrong: true });
+      const { refusals, next } = await tour.call("listRefusals", 200, { query: "?limit=1" });
+      assert.equal(refusals[0].outcome, "dropped");
+      await tour.call("listRefusals", 200, { query: `?before=${next}` });
+      await tour.call("listRefusals", 400, { query: "?limit=no", is_wrong: true });
+    } finally {
+      await daemon.end();
+    }
   },
 };
 
