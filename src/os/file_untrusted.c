@@ -512,6 +512,22 @@ static int open_named(const char *const *agent_folders, const char *path, int fl
     return r < 0 ? r : steal_fd(&fd);
 }
 
+int file_open_folder_named(const char *const *agent_folders, const char *path,
+                           struct rondo_error *err)
+{
+    auto_folders char **folders = find_folders(agent_folders);
+    auto_free char *resolved = NULL;
+    struct folder_walk walk = {.named = path, .folders = folders};
+    int r = resolve(&walk, &resolved, err);
+    if (r < 0) {
+        return r;
+    }
+    struct stat status;
+    const char *relative = *resolved == '\0' ? "." : resolved + 1;
+    auto_close int root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    return open_settled(root_fd, relative, O_RDONLY | O_DIRECTORY | O_NONBLOCK, &status, err);
+}
+
 int file_read_named(const char *const *agent_folders, const char *path, size_t limit,
                     struct buf *ret_buf, struct rondo_error *err)
 {

@@ -26,6 +26,13 @@
 int file_open_folder(const char *path, struct rondo_error *err);
 
 /**
+ * The same where agents may have made a part of the path: links inside of `agent_folders` are
+ * refused, as for file_read_named().
+ */
+int file_open_folder_named(const char *const *agent_folders, const char *path,
+                           struct rondo_error *err);
+
+/**
  * openat(2) below a folder: relative paths without "..", no symbolic links, close-on-exec.
  * What is made gets mode 0600.
  * @return descriptor, or -1 with errno: ELOOP = a symbolic link, EXDEV = leads out of the folder

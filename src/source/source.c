@@ -3,6 +3,7 @@
 #include "source/source.h"
 
 #include "base/digest.h"
+#include "os/state_folder.h"
 
 #include <json-c/json.h>
 #include <stdio.h>
@@ -83,4 +84,17 @@ int source_submit(const struct source *source, const struct intake_event *event,
         complete.mode = host->is_autonomous ? START_AUTONOMOUS : START_SINGLE;
     }
     return intake_submit(host->intake, &complete, ret_result, err);
+}
+
+void source_agent_folders(const struct source_host *host,
+                          const char *ret_folders[SOURCE_AGENT_FOLDERS])
+{
+    size_t count = 0;
+    if (host->workspace != NULL) {
+        ret_folders[count++] = host->workspace;
+    }
+    if (host->folder != NULL && state_is_in_project(host->folder)) {
+        ret_folders[count++] = host->folder;
+    }
+    ret_folders[count] = NULL;
 }

@@ -43,6 +43,7 @@ struct source_host {
     const char *id;           /**< of this source */
     const char *role;         /**< name of the agent */
     const char *folder;       /**< of the role's file; relative paths start here */
+    const char *workspace;    /**< of the runs; NULL = none */
     bool is_autonomous;       /**< the trigger says so and the role can work so */
     /** A line for the log of the daemon; any thread; or NULL. */
     void (*log)(void *context, const char *line);
@@ -50,6 +51,17 @@ struct source_host {
     void (*wake)(void *context);
     void *context;
 };
+
+/** Room for the list that source_agent_folders() fills. */
+#define SOURCE_AGENT_FOLDERS 3
+
+/**
+ * Folders that agents can write, in which paths of a trigger must not lead through links: the
+ * workspace, and the role's folder where a project is.
+ * @param ret_folders borrowed from the host, NULL-terminated
+ */
+void source_agent_folders(const struct source_host *host,
+                          const char *ret_folders[SOURCE_AGENT_FOLDERS]);
 
 /** An HTTP request to a source. */
 struct source_delivery {

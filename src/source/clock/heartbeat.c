@@ -206,11 +206,12 @@ static int64_t count_open_items(const char *text)
 static int64_t read_list(const struct heartbeat *heartbeat, struct buf *ret_text)
 {
     const char *file = json_get_string(heartbeat->config, "file", "");
-    const char *const agent_folders[] = {heartbeat->head.host->folder, NULL};
+    const char *agent_folders[SOURCE_AGENT_FOLDERS];
     struct rondo_error err = {0};
     auto_buf struct buf path = {0};
     buf_printf(&path, "%s%s%s", file[0] == '/' ? "" : heartbeat->head.host->folder,
                file[0] == '/' ? "" : "/", file);
+    source_agent_folders(heartbeat->head.host, agent_folders);
     if (file_read_named(agent_folders, buf_string(&path), LIMIT_HEARTBEAT_BYTES, ret_text, &err) <
         0) {
         say(heartbeat, err.message);

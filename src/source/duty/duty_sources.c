@@ -77,6 +77,7 @@ static void fill_host(struct duty *duty, const struct duty_role *role, struct du
         .id = source->id,
         .role = source->role,
         .folder = source->folder,
+        .workspace = duty->options.workspace,
         .is_autonomous =
             role->plan.autonomous.kind != NULL &&
             (duty->options.is_autonomous || json_get_bool(source->config, "autonomous", false)),

@@ -158,8 +158,8 @@ static int scan(struct file_watch *watch, struct rondo_error *err)
         need_scan(watch, now_of(watch) + RETRY_NS);
     }
     if (!is_whole && !watch->was_missing) {
-        log_line(watch, "a folder in `paths` is not there, or cannot be read; it is looked for "
-                        "every 30 s");
+        log_line(watch, "a folder in `paths` is not there, cannot be read, or is reached by a "
+                        "symbolic link that agents can change; it is looked for every 30 s");
     }
     watch->was_missing = !is_whole;
     return 0;
@@ -360,8 +360,11 @@ static int open_tree(struct file_watch *watch, struct json_object *config, struc
 {
     char **paths = read_list(config, "paths");
     char **extensions = read_list(config, "extensions");
+    const char *agent_folders[SOURCE_AGENT_FOLDERS];
+    source_agent_folders(watch->source.host, agent_folders);
     const struct watch_tree_options options = {
         .folder = watch->source.host->folder,
+        .agent_folders = agent_folders,
         .paths = (const char *const *)paths,
         .extensions = (const char *const *)extensions,
     };

@@ -42,6 +42,7 @@ struct watch_folder {
 
 struct watch_tree {
     int inotify_fd;
+    char **agent_folders;
     char **extensions;
     struct watch_root *roots;
     size_t root_count;
@@ -250,6 +251,13 @@ static int scan_folder(struct tree_scan *scan, int fd, const char *shown, unsign
     return r;
 }
 
+/** The folder that the role names: links of agents could lead to any other. */
+static int open_root(const struct watch_tree *tree, const struct watch_root *root,
+                     struct rondo_error *err)
+{
+    return file_open_folder_named((const char *const *)tree->agent_folders, root->folder, err);
+}
+
 int watch_tree_scan(struct watch_tree *tree, const struct watch_report *report, bool *ret_is_whole,
                     struct rondo_error *err)
 {
@@ -260,8 +268,7 @@ int watch_tree_scan(struct watch_tree *tree, const struct watch_report *report, 
         const struct watch_root *root = &tree->roots[i];
         struct tree_scan scan = {tree, root, report, err};
         struct rondo_error missing = {0};
-        /* opens: the folder that the role names, by links of the user's own */
-        auto_close int fd = file_open_folder(root->folder, &missing);
+        auto_close int fd = open_root(tree, root, &missing);
         if (fd < 0) {
             is_whole = false;
             continue;
@@ -352,8 +359,7 @@ struct watched_state watch_tree_look(const struct watch_tree *tree, const char *
     if (root == NULL) {
         return (struct watched_state){0};
     }
-    /* opens: the folder that the role names, by links of the user's own */
-    auto_close int folder = file_open_folder(root->folder, &err);
+    auto_close int folder = open_root(tree, root, &err);
     auto_close int fd = folder < 0 ? -1 : file_open_beneath(folder, rest, O_PATH | O_NOFOLLOW);
     bool is_file = fd >= 0 && fstat(fd, &info) == 0 && S_ISREG(info.st_mode);
     return is_file ? state_of(&info) : (struct watched_state){0};
@@ -391,6 +397,7 @@ int watch_tree_open(const struct watch_tree_options *options, struct watch_tree 
     struct watch_tree *tree = memory_new_zero(1, sizeof(*tree));
     size_t count = memory_count_list(options->paths);
     tree->inotify_fd = fd;
+    tree->agent_folders = memory_dup_list(options->agent_folders);
     tree->extensions = memory_dup_list(options->extensions);
     tree->roots = memory_new_zero(count + 1, sizeof(*tree->roots));
     for (size_t i = 0; i < count; i++) {
@@ -419,6 +426,7 @@ void watch_tree_close(struct watch_tree *tree)
     close(tree->inotify_fd);
     free(tree->roots);
     memory_free_list(tree->extensions);
+    memory_free_list(tree->agent_folders);
     free(tree);
 }
 

@@ -14,7 +14,8 @@
 struct watch_tree;
 
 struct watch_tree_options {
-    const char *folder;       /**< relative paths start here */
+    const char *folder;               /**< relative paths start here */
+    const char *const *agent_folders; /**< links in them lead nowhere; NULL-terminated */
     const char *const *paths; /**< folders and files, as the role names them; NULL-terminated */
     const char *const *extensions; /**< names end so; NULL-terminated; none = all */
 };

@@ -47,6 +47,7 @@ static inline int source_world_open(struct source_world *world, const char *conf
         .id = world->id,
         .role = "fixer",
         .folder = world->folder,
+        .workspace = world->folder[0] == '\0' ? NULL : world->folder,
         .log = source_world_log,
         .context = world,
     };

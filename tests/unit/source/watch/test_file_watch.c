@@ -434,6 +434,32 @@ TEST_IN_WORLD(links_are_not_followed)
     EXPECT();
 }
 
+TEST_IN_WORLD(a_folder_that_agents_replace_by_a_link_shows_no_other_folder)
+{
+    struct file_watch_world *watch = *state;
+    mkdirat(watch->fd, "out", 0700);
+    put(watch, "out/secret", "1");
+    watch->world->host.workspace = watch->folder;
+    open_watch(watch, WATCH);
+    move(watch, "in", "away");
+    assert_int_equal(symlinkat("out", watch->fd, "in"), 0);
+    pass(watch, 2);
+    pass(watch, 40);
+    EXPECT();
+    assert_non_null(strstr(buf_string(&watch->world->log), "symbolic link"));
+}
+
+TEST_IN_WORLD(a_folder_that_is_a_link_of_the_users_own_is_watched)
+{
+    struct file_watch_world *watch = *state;
+    mkdirat(watch->fd, "out", 0700);
+    assert_int_equal(symlinkat("out", watch->fd, "link"), 0);
+    open_watch(watch, "{\"paths\":[\"link\"],\"prompt_template\":\"{change} {path}\"}");
+    put(watch, "out/a", "1");
+    pass(watch, 40);
+    EXPECT("created link/a");
+}
+
 TEST_IN_WORLD(a_file_that_becomes_a_link_counts_as_deleted)
 {
     struct file_watch_world *watch = *state;
