@@ -11,7 +11,7 @@
 #include "base/id.h"
 #include "base/random.h"
 #include "measure.h"
-#include "store/locate.h"
+#include "store/locate/locate.h"
 #include "store/store.h"
 
 #include <inttypes.h>

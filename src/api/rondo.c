@@ -13,7 +13,7 @@
 #include "base/version.h"
 #include "loop/hidden_paths.h"
 #include "policy/watch.h"
-#include "store/locate.h"
+#include "store/locate/locate.h"
 
 #include <errno.h>
 #include <stdio.h>

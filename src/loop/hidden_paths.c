@@ -10,7 +10,7 @@
 #include "os/state_folder.h"
 #include "os/trust.h"
 #include "policy/watch.h"
-#include "store/locate.h"
+#include "store/locate/locate.h"
 
 #include <stdlib.h>
 #include <string.h>

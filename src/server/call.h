@@ -8,7 +8,7 @@
 
 #include "base/clock.h"
 #include "base/json/json.h"
-#include "server/api/problem.h"
+#include "server/answer/problem.h"
 #include "server/router.h"
 #include "server/server_internal.h"
 

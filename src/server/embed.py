@@ -75,7 +75,7 @@ def table(files):
         entries += entry(index, path, data, packed)
     return [
         "/* Written by embed.py from web/. */",
-        '#include "server/assets_table.h"',
+        '#include "server/answer/assets_table.h"',
         "",
         *arrays,
         "const struct asset asset_table[] = {",

@@ -2,7 +2,7 @@
 /* What the files of the server share. */
 #pragma once
 
-#include "server/api/idempotency.h"
+#include "server/answer/idempotency.h"
 #include "server/auth/access.h"
 #include "server/auth/rate.h"
 #include "server/server.h"

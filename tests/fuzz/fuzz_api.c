@@ -6,8 +6,8 @@
 #include "fuzz.h"
 
 #include "base/json/json.h"
-#include "server/api/idempotency.h"
-#include "server/api/problem.h"
+#include "server/answer/idempotency.h"
+#include "server/answer/problem.h"
 #include "server/api/run_cursor.h"
 #include "server/auth/access.h"
 #include "server/router.h"

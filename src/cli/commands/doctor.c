@@ -14,9 +14,9 @@
 #include "os/process/program.h"
 #include "os/spawn/sandbox_trial.h"
 #include "os/state_folder.h"
-#include "server/assets.h"
-#include "store/locate.h"
-#include "store/origin.h"
+#include "server/answer/assets.h"
+#include "store/locate/locate.h"
+#include "store/locate/origin.h"
 
 #include <dlfcn.h>
 #include <inttypes.h>

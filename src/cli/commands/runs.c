@@ -11,7 +11,7 @@
 #include "cli/terminal/text.h"
 #include "loop/owner.h"
 #include "orchestrator/assignment.h"
-#include "server/api/run_json.h"
+#include "server/answer/run_json.h"
 
 #include <inttypes.h>
 #include <stdio.h>

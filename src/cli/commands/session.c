@@ -12,7 +12,7 @@
 #include "loop/hidden_paths.h"
 #include "os/file.h"
 #include "policy/watch.h"
-#include "store/locate.h"
+#include "store/locate/locate.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
 
 #include "base/buf.h"
 #include "loop/runtime.h"
-#include "store/locate.h"
+#include "store/locate/locate.h"
 #include "store/store.h"
 
 #include <stdbool.h>

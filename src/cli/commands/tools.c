@@ -18,7 +18,7 @@
 #include "net/client/guard.h"
 #include "net/client/http.h"
 #include "role/role.h"
-#include "store/locate.h"
+#include "store/locate/locate.h"
 
 #include <json-c/json.h>
 #include <limits.h>

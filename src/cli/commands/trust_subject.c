@@ -16,9 +16,9 @@
 #include "policy/cedar/policies.h"
 #include "policy/change.h"
 #include "role/role.h"
-#include "store/locate.h"
+#include "store/locate/locate.h"
+#include "store/locate/origin.h"
 #include "store/log_files.h"
-#include "store/origin.h"
 #include "store/store.h"
 
 #include <fcntl.h>

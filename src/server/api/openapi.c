@@ -3,7 +3,7 @@
 #include "server/api/openapi.h"
 
 #include "base/json/json.h"
-#include "server/api/problem.h"
+#include "server/answer/problem.h"
 #include "server/router.h"
 
 #include <json-c/json.h>

@@ -9,8 +9,8 @@
 #include "loop/limits_ahead.h"
 #include "loop/owner.h"
 #include "loop/summary.h"
+#include "server/answer/run_json.h"
 #include "server/api/handlers.h"
-#include "server/api/run_json.h"
 
 #include <json-c/json.h>
 #include <stdio.h>

@@ -4,9 +4,9 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/status.h"
+#include "server/answer/run_json.h"
 #include "server/api/handlers.h"
 #include "server/api/run_cursor.h"
-#include "server/api/run_json.h"
 
 #include <stdlib.h>
 #include <string.h>

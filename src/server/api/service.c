@@ -5,9 +5,9 @@
  * all opens: the store, which no sandbox shows and no tool writes.
  */
 #include "base/json/json.h"
+#include "server/answer/assets.h"
 #include "server/api/handlers.h"
 #include "server/api/openapi.h"
-#include "server/assets.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Starting a run. */
 #include "base/auto.h"
+#include "server/answer/run_json.h"
 #include "server/api/handlers.h"
-#include "server/api/run_json.h"
 #include "server/api/start_request.h"
 #include "server/auth/start_rights.h"
 

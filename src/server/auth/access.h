@@ -6,7 +6,7 @@
 #pragma once
 
 #include "net/server/http_server.h"
-#include "server/api/problem.h"
+#include "server/answer/problem.h"
 #include "server/auth/token.h"
 
 /** Names that the server answers to. */

@@ -4,7 +4,7 @@
 #include "base/memory.h"
 #include "os/file_folder.h"
 #include "store/find.h"
-#include "store/locate.h"
+#include "store/locate/locate.h"
 #include "support/test.h"
 
 #include <limits.h>

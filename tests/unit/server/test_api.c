@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The API over loopback: access, refusals, and what runs look like. */
 #include "api_world.h"
-#include "server/assets.h"
+#include "server/answer/assets.h"
 #include "server/router.h"
 
 #include <pthread.h>

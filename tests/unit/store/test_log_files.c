@@ -7,7 +7,7 @@
 #include "base/buf.h"
 #include "os/file.h"
 #include "os/file_folder.h"
-#include "store/locate.h"
+#include "store/locate/locate.h"
 #include "store/store.h"
 
 #include <fcntl.h>

@@ -8,7 +8,7 @@
 #include "cli/framework/exit_codes.h"
 #include "cli/framework/report.h"
 #include "os/state_folder.h"
-#include "store/locate.h"
+#include "store/locate/locate.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "orchestrator/orchestrator.h"
-#include "server/api/run_json.h"
+#include "server/answer/run_json.h"
 #include "server/stream/hub.h"
 #include "support/test.h"
 

@@ -2,7 +2,7 @@
 /* The table that embed.py writes; only assets.c reads it. */
 #pragma once
 
-#include "server/assets.h"
+#include "server/answer/assets.h"
 
 /** Ends with an empty entry, so that it is never an array of nothing. */
 extern const struct asset asset_table[];

@@ -5,7 +5,7 @@
  * all opens: only compares names and owners; a store that is not the user's own is copied, not
  * opened.
  */
-#include "store/origin.h"
+#include "store/locate/origin.h"
 
 #include "base/auto.h"
 #include "base/clock.h"

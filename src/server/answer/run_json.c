@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Rows of runs for programs. */
-#include "server/api/run_json.h"
+#include "server/answer/run_json.h"
 
 #include "base/clock.h"
 #include "base/json/json.h"

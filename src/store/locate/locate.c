@@ -2,9 +2,10 @@
 /*
  * Locating the store. Never creates the store's file itself, only the project's folder.
  *
- * all opens: looks for stores, and follows no link to one; store/origin decides whether it counts.
+ * all opens: looks for stores, and follows no link to one; store/locate/origin decides whether it
+ * counts.
  */
-#include "store/locate.h"
+#include "store/locate/locate.h"
 
 #include "base/ascii.h"
 #include "base/auto.h"
@@ -13,8 +14,8 @@
 #include "base/memory.h"
 #include "os/file.h"
 #include "os/state_folder.h"
+#include "store/locate/origin.h"
 #include "store/log_files.h"
-#include "store/origin.h"
 #include "store/sqlite/sqlite.h"
 #include "store/store.h"
 

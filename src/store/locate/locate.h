@@ -33,7 +33,7 @@ enum store_access {
 };
 
 /**
- * Locate and open. To write, the store must be the user's own (store/origin.h), else this is
+ * Locate and open. To write, the store must be the user's own (store/locate/origin.h), else this is
  * RONDO_ERR_DENIED; to read, a private copy is opened then, and changes of it are lost.
  * @param ret_store store_close()
  * @param ret_path  as for store_locate; may be NULL

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Looking up the files of the dashboard. They never change: any thread. */
-#include "server/assets.h"
+#include "server/answer/assets.h"
 
-#include "server/assets_table.h"
+#include "server/answer/assets_table.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The table of problems. */
-#include "server/api/problem.h"
+#include "server/answer/problem.h"
 
 #include "base/json/json.h"
 

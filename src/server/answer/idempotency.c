@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Reserving keys and recording answers. */
-#include "server/api/idempotency.h"
+#include "server/answer/idempotency.h"
 
 #include "base/auto.h"
 #include "base/json/json.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Whose a store is: made here, confirmed, copied, replaced, or forged. */
-#include "store/origin.h"
+#include "store/locate/origin.h"
 #include "support/test.h"
 
 #include "base/clock.h"
@@ -10,7 +10,7 @@
 #include "os/host.h"
 #include "os/trust.h"
 #include "store/copy.h"
-#include "store/locate.h"
+#include "store/locate/locate.h"
 #include "store/sqlite/sqlite.h"
 #include "store/store.h"
 
