@@ -21,7 +21,7 @@ class PageCheck(unittest.TestCase):
         self.write("src/loop/README.md", PAGE)
         self.write("tests/unit/loop/test_time.c", "")
         self.write("tests/crash/test_kill.c", "")
-        self.write("src/cli/commands/commands.def", 'COMMAND(run, run_options,\n    .name = "run")\n')
+        self.write("src/cli/framework/commands.def", 'COMMAND(run, run_options,\n    .name = "run")\n')
         self.write("src/cli/commands/policy/commands.c", '        .name = "policy check",\n        .name = "policy",\n')
         self.write("src/cli/commands/policy/README.md", PAGE.replace("src/loop", "src/cli/commands/policy"))
         self.write("src/cli/commands/run.c", '    {.name = "json",\n')

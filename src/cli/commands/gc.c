@@ -2,10 +2,10 @@
 /* rondo gc: delete old runs. */
 #include "base/clock.h"
 #include "base/json/json.h"
-#include "cli/commands/session.h"
 #include "cli/framework/command.h"
 #include "cli/framework/common_options.h"
 #include "cli/framework/report.h"
+#include "cli/framework/session.h"
 #include "cli/terminal/text.h"
 
 /** Age of the runs that go when none is given. */

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /* rondo logs: the journal of a run, and what follows. */
-#include "cli/commands/session.h"
 #include "cli/framework/command.h"
 #include "cli/framework/common_options.h"
 #include "cli/framework/report.h"
+#include "cli/framework/session.h"
 #include "cli/progress/event_line.h"
 #include "cli/progress/follow.h"
 #include "cli/terminal/text.h"

@@ -2,10 +2,10 @@
 /* rondo runs: the runs of a store, newest first. */
 #include "base/clock.h"
 #include "base/error.h"
-#include "cli/commands/session.h"
 #include "cli/framework/command.h"
 #include "cli/framework/common_options.h"
 #include "cli/framework/report.h"
+#include "cli/framework/session.h"
 #include "cli/terminal/style.h"
 #include "cli/terminal/table.h"
 #include "cli/terminal/text.h"

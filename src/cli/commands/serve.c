@@ -10,12 +10,11 @@
 #include "alert/monitor.h"
 #include "base/clock.h"
 #include "base/memory.h"
-#include "cli/commands/run/run_options.h"
-#include "cli/commands/session.h"
 #include "cli/framework/command.h"
 #include "cli/framework/common_options.h"
 #include "cli/framework/exit_codes.h"
 #include "cli/framework/report.h"
+#include "cli/framework/session.h"
 #include "net/client/http.h"
 #include "orchestrator/orchestrator.h"
 #include "os/notify.h"
@@ -606,7 +605,7 @@ static int open_and_serve(const struct serve_values *values)
         exit_code =
             report_failure(EXIT_USAGE, "--workspace: %s is not a folder", values->workspace);
     } else {
-        warn_of_home(serving.workspace);
+        report_shown_home(serving.workspace);
         exit_code = serve(&serving);
     }
     session_close(&serving.session);

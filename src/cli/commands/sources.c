@@ -4,10 +4,10 @@
  * and those that were refused. Both read the store; a daemon need not be asked.
  */
 #include "base/clock.h"
-#include "cli/commands/session.h"
 #include "cli/framework/command.h"
 #include "cli/framework/common_options.h"
 #include "cli/framework/report.h"
+#include "cli/framework/session.h"
 #include "cli/terminal/table.h"
 #include "cli/terminal/text.h"
 #include "source/duty/show.h"

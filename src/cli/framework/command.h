@@ -100,4 +100,4 @@ extern const struct option_row no_options[];
     int cmd_##id(const struct invocation *invocation); \
     extern const struct option_row rows[];
 #define GROUP(id, ...) extern const struct command id##_commands[];
-#include "cli/commands/commands.def"
+#include "cli/framework/commands.def"

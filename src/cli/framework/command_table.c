@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The table of commands, from cli/commands/commands.def. */
+/* The table of commands, from cli/framework/commands.def. */
 #include "cli/framework/command.h"
 
 const struct option_row no_options[] = {{0}};
@@ -8,6 +8,6 @@ const struct option_row no_options[] = {{0}};
 #define GROUP(id, ...) \
     {.options = no_options, .subcommands = id##_commands, .run = cmd_group, __VA_ARGS__},
 const struct command commands[] = {
-#include "cli/commands/commands.def"
+#include "cli/framework/commands.def"
     {0},
 };

@@ -6,9 +6,10 @@
 #include "base/error.h"
 #include "base/json/json.h"
 #include "base/text/plain.h"
-#include "cli/commands/session.h"
 #include "cli/framework/exit_codes.h"
+#include "cli/framework/session.h"
 #include "loop/owner.h"
+#include "os/sandbox/secrets.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -125,4 +126,14 @@ int report_exit_code(int exit_code)
     bool is_reader = fstat(STDOUT_FILENO, &status) == 0 &&
                      (S_ISFIFO(status.st_mode) || S_ISSOCK(status.st_mode));
     return exit_code == EXIT_OK && is_lost && !is_reader ? EXIT_OTHER : exit_code;
+}
+
+void report_shown_home(const char *workspace)
+{
+    if (sandbox_secrets_shows_home(workspace)) {
+        report_warning(
+            "the workspace %s contains your home folder: known keys and startup files in it are "
+            "hidden or read-only, everything else is not; use --workspace FOLDER",
+            workspace);
+    }
 }

@@ -2,7 +2,7 @@
 /* Telling people and programs what went wrong, always on stderr and in one form. */
 #pragma once
 
-#include "cli/commands/session.h"
+#include "cli/framework/session.h"
 #include "rondo/error.h"
 
 /** "rondo: MESSAGE". @return the exit code for the error */
@@ -30,3 +30,6 @@ int report_exit_code(int exit_code);
 /** Write a buffer to stdout and flush it; a closed pipe is not an error of ours. */
 struct buf;
 void report_output(const struct buf *text);
+
+/** Warn when a workspace is the home folder or above it, so that an agent sees it. */
+void report_shown_home(const char *workspace);

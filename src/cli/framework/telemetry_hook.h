@@ -2,7 +2,7 @@
 /* Telemetry of the one run that a command executes; without OTEL_* variables it does nothing. */
 #pragma once
 
-#include "cli/commands/session.h"
+#include "cli/framework/session.h"
 #include "telemetry/telemetry.h"
 
 /**

@@ -2,7 +2,7 @@
 /* Reading a run's events to the end of what is committed, or live to the end of the run. */
 #pragma once
 
-#include "cli/commands/session.h"
+#include "cli/framework/session.h"
 #include "journal/reader.h"
 
 /** Called for each event, in order. */

@@ -2,7 +2,7 @@
 /* The result of a run for people, from committed data only. */
 #pragma once
 
-#include "cli/commands/session.h"
+#include "cli/framework/session.h"
 #include "cli/terminal/style.h"
 #include "loop/summary.h"
 

@@ -3,9 +3,9 @@
 #include "agent/consolidate.h"
 #include "base/error.h"
 #include "cli/commands/memory/commands.h"
-#include "cli/commands/session.h"
 #include "cli/framework/common_options.h"
 #include "cli/framework/report.h"
+#include "cli/framework/session.h"
 #include "net/client/http.h"
 
 #include <inttypes.h>

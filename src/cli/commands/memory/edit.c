@@ -8,10 +8,10 @@
 #include "base/parse.h"
 #include "base/text/redact.h"
 #include "cli/commands/memory/commands.h"
-#include "cli/commands/session.h"
 #include "cli/framework/common_options.h"
 #include "cli/framework/exit_codes.h"
 #include "cli/framework/report.h"
+#include "cli/framework/session.h"
 #include "memory/memory.h"
 #include "os/file.h"
 

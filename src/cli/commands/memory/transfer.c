@@ -2,9 +2,9 @@
 /* rondo memory export and rondo memory import. */
 #include "base/text/redact.h"
 #include "cli/commands/memory/commands.h"
-#include "cli/commands/session.h"
 #include "cli/framework/common_options.h"
 #include "cli/framework/report.h"
+#include "cli/framework/session.h"
 #include "memory/memory.h"
 
 #include <inttypes.h>

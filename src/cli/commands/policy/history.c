@@ -4,9 +4,9 @@
 #include "base/json/json.h"
 #include "cli/commands/policy/commands.h"
 #include "cli/commands/policy/source.h"
-#include "cli/commands/session.h"
 #include "cli/framework/common_options.h"
 #include "cli/framework/report.h"
+#include "cli/framework/session.h"
 #include "cli/terminal/table.h"
 #include "cli/terminal/text.h"
 

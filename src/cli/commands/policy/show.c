@@ -7,10 +7,10 @@
 #include "base/memory.h"
 #include "cli/commands/policy/commands.h"
 #include "cli/commands/policy/source.h"
-#include "cli/commands/session.h"
 #include "cli/framework/common_options.h"
 #include "cli/framework/exit_codes.h"
 #include "cli/framework/report.h"
+#include "cli/framework/session.h"
 #include "policy/vocabulary/vocabulary.h"
 
 #include <stdint.h>

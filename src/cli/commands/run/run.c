@@ -5,11 +5,11 @@
 #include "cli/commands/run/run_execute.h"
 #include "cli/commands/run/run_role.h"
 #include "cli/commands/run/steering.h"
-#include "cli/commands/session.h"
 #include "cli/commands/trust_subject.h"
 #include "cli/framework/command.h"
 #include "cli/framework/exit_codes.h"
 #include "cli/framework/report.h"
+#include "cli/framework/session.h"
 #include "os/file_untrusted.h"
 
 #include <string.h>

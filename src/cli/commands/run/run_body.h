@@ -7,7 +7,7 @@
 
 #include "agent/agent.h"
 #include "cli/commands/run/run_options.h"
-#include "cli/commands/session.h"
+#include "cli/framework/session.h"
 #include "cli/progress/display.h"
 #include "cli/terminal/line_input.h"
 #include "loop/driver/driver.h"

@@ -4,7 +4,7 @@
 
 #include "cli/commands/run/run_body.h"
 #include "cli/commands/run/run_options.h"
-#include "cli/commands/session.h"
+#include "cli/framework/session.h"
 #include "loop/driver/driver.h"
 
 /** Check that the sandbox that a spec requests works here; the message says what to do. */

@@ -2,7 +2,7 @@
 /* What `rondo run` does with the memory of its agent when the run has ended. */
 #pragma once
 
-#include "cli/commands/session.h"
+#include "cli/framework/session.h"
 
 struct http_client;
 

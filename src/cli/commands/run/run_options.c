@@ -11,7 +11,6 @@
 #include "loop/detect.h"
 #include "os/file_untrusted.h"
 #include "os/sandbox/named.h"
-#include "os/sandbox/secrets.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -61,16 +60,6 @@ static int read_prompt(struct run_values *values, struct rondo_error *err)
     return 0;
 }
 
-void warn_of_home(const char *workspace)
-{
-    if (sandbox_secrets_shows_home(workspace)) {
-        report_warning(
-            "the workspace %s contains your home folder: known keys and startup files in it are "
-            "hidden or read-only, everything else is not; use --workspace FOLDER",
-            workspace);
-    }
-}
-
 static int find_workspace(struct run_values *values, struct rondo_error *err)
 {
     const char *given = values->workspace == NULL ? "." : values->workspace;
@@ -90,7 +79,7 @@ static int find_workspace(struct run_values *values, struct rondo_error *err)
         return error_set(err, RONDO_ERR_INVALID, "--workspace %s: not a folder", given);
     }
     values->spec.workspace = path;
-    warn_of_home(path);
+    report_shown_home(path);
     return 0;
 }
 

@@ -53,6 +53,3 @@ int run_values_find_policy(struct run_values *values, struct rondo_error *err);
  * @param set of resume_options, whose values are a struct run_values
  */
 void run_values_change(struct loop_spec *spec, const struct option_set *set);
-
-/** Warn when the workspace is the home folder or above it. */
-void warn_of_home(const char *workspace);

@@ -2,9 +2,9 @@
 /* What `rondo pause`, `continue`, `limit`, `fork` and `stop` have in common. */
 #pragma once
 
-#include "cli/commands/session.h"
 #include "cli/framework/command.h"
 #include "cli/framework/option.h"
+#include "cli/framework/session.h"
 #include "loop/control/control.h"
 
 /** Bytes of a name for the journal. */

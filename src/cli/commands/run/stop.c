@@ -2,11 +2,11 @@
 /* rondo stop: ask the owner of a run to end it, or end it here when it has none. */
 #include "base/clock.h"
 #include "cli/commands/run/steering.h"
-#include "cli/commands/session.h"
 #include "cli/framework/command.h"
 #include "cli/framework/common_options.h"
 #include "cli/framework/exit_codes.h"
 #include "cli/framework/report.h"
+#include "cli/framework/session.h"
 #include "cli/progress/summary.h"
 #include "loop/control/control.h"
 #include "store/find.h"

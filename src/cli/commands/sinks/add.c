@@ -4,12 +4,12 @@
 #include "base/auto.h"
 #include "base/json/json.h"
 #include "base/memory.h"
-#include "cli/commands/session.h"
 #include "cli/commands/sinks/commands.h"
 #include "cli/commands/tools_source.h"
 #include "cli/framework/common_options.h"
 #include "cli/framework/exit_codes.h"
 #include "cli/framework/report.h"
+#include "cli/framework/session.h"
 #include "model/secret.h"
 
 #include <json-c/json.h>

@@ -3,10 +3,10 @@
 #include "alert/sink.h"
 #include "base/clock.h"
 #include "base/json/json.h"
-#include "cli/commands/session.h"
 #include "cli/commands/sinks/commands.h"
 #include "cli/framework/common_options.h"
 #include "cli/framework/report.h"
+#include "cli/framework/session.h"
 #include "cli/terminal/table.h"
 #include "cli/terminal/text.h"
 

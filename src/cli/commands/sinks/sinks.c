@@ -2,10 +2,10 @@
 /* The table of the commands of `rondo sinks`, and the short ones among them. */
 #include "alert/sink.h"
 #include "base/json/json.h"
-#include "cli/commands/session.h"
 #include "cli/commands/sinks/commands.h"
 #include "cli/framework/common_options.h"
 #include "cli/framework/report.h"
+#include "cli/framework/session.h"
 
 #include <stdio.h>
 

@@ -4,7 +4,7 @@
  *
  * all opens: the store, which no sandbox shows and no tool writes.
  */
-#include "cli/commands/session.h"
+#include "cli/framework/session.h"
 
 #include "base/auto.h"
 #include "base/error.h"
