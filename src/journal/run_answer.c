@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "source/run_answer.h"
+#include "journal/run_answer.h"
 
 #include "base/json/json.h"
 #include "base/status.h"
