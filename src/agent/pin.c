@@ -223,12 +223,31 @@ static int confirm_part(enum trust_kind kind, const struct role *role, const str
                : trust_require(kind, role->path, bytes->data, bytes->len, "the role", err);
 }
 
+/** Whether results are written to a file outside the workspace. */
+static bool writes_elsewhere(const struct role *role)
+{
+    struct json_object *sinks = json_member(json_member(role->normal, "spec"), "sinks");
+    for (size_t i = 0; i < array_len(sinks); i++) {
+        struct json_object *sink = json_object_array_get_idx(sinks, i);
+        const char *path = json_get_string(sink, "path", "");
+        if (strcmp(json_get_string(sink, "type", ""), "file") == 0 &&
+            (path[0] == '/' || path[0] == '~' || strstr(path, "..") != NULL)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 int agent_confirm_role(const struct role *role, const struct agent_options *options,
                        const struct loop_spec *spec, struct rondo_error *err)
 {
     auto_buf struct buf decisions = {0};
     auto_buf struct buf whole = {0};
     bool is_unsafe = starts_unsandboxed(role);
+    if (!options->is_file_named && writes_elsewhere(role)) {
+        return error_set(err, RONDO_ERR_DENIED,
+                         "a file sink outside the workspace must be in a role file");
+    }
     /* Once recorded, a role is in the reach of some run's agents, if not of this one's. */
     bool is_guarded = options->is_file_named &&
                       (is_in_reach(role, spec) || trust_stamp(TRUST_ROLE, role->path) != 0);

@@ -147,6 +147,9 @@ void delivery_show(const struct delivery *delivery, bool is_dead, struct buf *re
 static bool is_busy(const struct delivery_busy *busy, const char *key)
 {
     size_t len = strlen(key);
+    if (busy->only != NULL && strstr(key, busy->only) == NULL) {
+        return true;
+    }
     for (size_t i = 0; len >= SINK_MARK_SIZE && i < busy->count; i++) {
         if (strcmp(key + len - (SINK_MARK_SIZE - 1), busy->marks[i]) == 0) {
             return true;
@@ -290,7 +293,8 @@ int delivery_settle(struct store *store, struct delivery *delivery, enum deliver
 {
     struct delivery next = *delivery;
     bool is_applied = false;
-    bool is_last = outcome == DELIVERY_FAILED && delivery->attempts >= DELIVERY_ATTEMPTS;
+    bool is_last = outcome == DELIVERY_FAILED && delivery->attempts >= DELIVERY_ATTEMPTS &&
+                   delivery->attempts > delivery->more_attempts;
     bool is_dead = outcome == DELIVERY_DEAD || is_last;
     int r;
     if (is_dead) {
@@ -339,6 +343,30 @@ int delivery_count(struct store *store, uint64_t *ret_waiting, uint64_t *ret_dea
     if (r == 0) {
         *ret_waiting = waiting;
         *ret_dead = dead;
+    }
+    return r;
+}
+
+struct delivery_counting {
+    const char *run_id;
+    uint64_t count;
+};
+
+static bool count_of_run(const struct store_document *document, void *context)
+{
+    struct delivery_counting *counting = context;
+    counting->count += strstr(document->key, counting->run_id) != NULL;
+    return true;
+}
+
+int delivery_count_of(struct store *store, const char *run_id, uint64_t *ret_waiting,
+                      struct rondo_error *err)
+{
+    struct delivery_counting counting = {.run_id = run_id};
+    struct store_document_query query = {.collection = DELIVERY_COLLECTION};
+    int r = store->ops->read_documents(store, &query, count_of_run, &counting, err);
+    if (r == 0) {
+        *ret_waiting = counting.count;
     }
     return r;
 }

@@ -37,6 +37,7 @@ struct delivery {
     int64_t due_ns;
     int64_t created_ns;
     int64_t epoch;                   /**< of the run, for its trace */
+    int64_t more_attempts;           /**< retries that its sink asks for; not stored */
     char error[DELIVERY_ERROR_SIZE]; /**< of the last attempt; "" = none was made */
     char *warning;                   /**< JSON; owned */
 };
@@ -62,6 +63,7 @@ void delivery_show(const struct delivery *delivery, bool is_dead, struct buf *re
 struct delivery_busy {
     const char (*marks)[SINK_MARK_SIZE];
     size_t count;
+    const char *only; /**< a part of the ids of those that may be taken; NULL = all */
 };
 
 /**
@@ -93,6 +95,10 @@ int delivery_settle(struct store *store, struct delivery *delivery, enum deliver
 
 /** Time between an attempt and the next, with jitter. @param attempts made so far, from 1 */
 int64_t delivery_delay_ns(int64_t attempts, struct random *random);
+
+/** Count what waits of one run. */
+int delivery_count_of(struct store *store, const char *run_id, uint64_t *ret_waiting,
+                      struct rondo_error *err);
 
 /** Count what waits and what was dead-lettered. */
 int delivery_count(struct store *store, uint64_t *ret_waiting, uint64_t *ret_dead,

@@ -66,7 +66,15 @@ int monitor_tick(struct monitor *monitor, struct rondo_error *err)
         return r;
     }
     monitor_tell(monitor);
-    return monitor->has_no_thread ? monitor_deliver_due(monitor, err) : 0;
+    return monitor->has_no_thread ? monitor_deliver_due(monitor, NULL, err) : 0;
+}
+
+int monitor_send_results(struct monitor *monitor, const char *run_id, uint64_t *ret_waiting,
+                         struct rondo_error *err)
+{
+    int r = read_all(monitor, err);
+    r = r < 0 ? r : monitor_deliver_due(monitor, run_id, err);
+    return r < 0 ? r : delivery_count_of(monitor->store, run_id, ret_waiting, err);
 }
 
 static void say_failure(struct monitor *monitor, int r, const struct rondo_error *err)
@@ -137,6 +145,8 @@ static void release(struct monitor *monitor)
     cancel_fini(&monitor->cancel);
     pthread_mutex_destroy(&monitor->lock);
     pthread_cond_destroy(&monitor->changed);
+    monitor_forget_results(monitor);
+    free(monitor->results);
     free(monitor->found.items);
     free(monitor->found.epochs);
     free(monitor->supervisor);

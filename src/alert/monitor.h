@@ -60,6 +60,14 @@ void monitor_stop(struct monitor *monitor);
  */
 int monitor_tick(struct monitor *monitor, struct rondo_error *err);
 
+/**
+ * Read what is new, and attempt the deliveries of one run that are due, one after the other. For a
+ * process that has executed the run and ends.
+ * @param ret_waiting deliveries of the run that must be repeated
+ */
+int monitor_send_results(struct monitor *monitor, const char *run_id, uint64_t *ret_waiting,
+                         struct rondo_error *err);
+
 /** Position of the last event that was looked at. */
 uint64_t monitor_position(struct monitor *monitor);
 

@@ -156,6 +156,7 @@ int monitor_load(struct monitor *monitor, struct rondo_error *err)
     monitor->refusal_count = 0;
     monitor->is_refusal_changed = false;
     monitor_forget_notes(monitor);
+    monitor_forget_results(monitor);
     monitor->found.count = 0;
     monitor->notice_count = 0;
     int r = begin_follow(monitor, err);
@@ -234,12 +235,11 @@ static bool take_sink(const struct store_document *document, void *context)
 }
 
 static void add_delivery(struct monitor *monitor, struct monitor_transaction *changes,
-                         const char *sink, const struct warning *warning, const char *json,
-                         int64_t epoch, bool is_full)
+                         const char *sink, const char *id, const char *json, int64_t epoch,
+                         bool is_full)
 {
     auto_buf struct buf data = {0};
-    struct delivery delivery =
-        delivery_new(sink, warning->id, json, epoch, clock_now(monitor->clock));
+    struct delivery delivery = delivery_new(sink, id, json, epoch, clock_now(monitor->clock));
     if (is_full) {
         snprintf(delivery.error, sizeof(delivery.error), "too many deliveries wait");
     }
@@ -259,8 +259,8 @@ static void add_warning(struct monitor *monitor, struct monitor_transaction *cha
     for (size_t i = 0; i < sinks->count; i++) {
         if (sink_wants(&sinks->items[i], warning)) {
             bool is_full = waiting + changes->deliveries >= LIMIT_DELIVERIES_WAITING;
-            add_delivery(monitor, changes, sinks->items[i].name, warning, buf_string(&json), epoch,
-                         is_full);
+            add_delivery(monitor, changes, sinks->items[i].name, warning->id, buf_string(&json),
+                         epoch, is_full);
         }
     }
     add_change(changes, STORE_PUT, WARNING_COLLECTION, warning->id, &json, STORE_ANY_VERSION);
@@ -289,6 +289,21 @@ static int add_warnings(struct monitor *monitor, struct monitor_transaction *cha
     }
     free(sinks);
     return r;
+}
+
+static void add_results(struct monitor *monitor, struct monitor_transaction *changes)
+{
+    uint64_t waiting = 0;
+    uint64_t dead = 0;
+    if (monitor->result_count > 0) {
+        monitor_count_deliveries(monitor, &waiting, &dead);
+    }
+    for (size_t i = 0; i < monitor->result_count; i++) {
+        const struct found_result *result = &monitor->results[i];
+        bool is_full = waiting + changes->deliveries >= LIMIT_DELIVERIES_WAITING;
+        add_delivery(monitor, changes, result->sink, result->id, result->json, result->epoch,
+                     is_full);
+    }
 }
 
 static void add_notes(struct monitor *monitor, struct monitor_transaction *changes)
@@ -355,8 +370,8 @@ static bool has_changed_note(const struct monitor *monitor)
 
 static bool is_commit_due(const struct monitor *monitor, bool is_forced)
 {
-    if (monitor->found.count > 0 || monitor->notice_count > 0 || monitor->is_refusal_changed ||
-        has_changed_note(monitor)) {
+    if (monitor->found.count > 0 || monitor->notice_count > 0 || monitor->result_count > 0 ||
+        monitor->is_refusal_changed || has_changed_note(monitor)) {
         return true;
     }
     uint64_t behind = monitor->reached - monitor->committed;
@@ -377,6 +392,7 @@ static void settle(struct monitor *monitor, uint64_t deliveries)
     }
     monitor->found.count = 0;
     monitor->notice_count = 0;
+    monitor_forget_results(monitor);
     monitor->version++;
     monitor->committed = monitor->reached;
     monitor->committed_ns = clock_monotonic(monitor->clock);
@@ -406,6 +422,7 @@ int monitor_commit(struct monitor *monitor, bool is_forced, struct rondo_error *
     int r = add_pruning(monitor, &changes, err);
     r = r < 0 ? r : add_warnings(monitor, &changes, err);
     if (r == 0) {
+        add_results(monitor, &changes);
         add_notes(monitor, &changes);
         add_refusals(monitor, &changes);
         for (size_t i = 0; i < monitor->notice_count; i++) {

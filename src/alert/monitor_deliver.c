@@ -9,6 +9,7 @@
  */
 #include "alert/monitor_internal.h"
 
+#include "alert/result.h"
 #include "alert/webhook.h"
 #include "base/error.h"
 
@@ -25,7 +26,7 @@
 
 /* ---- One attempt ---------------------------------------------------------------------------- */
 
-static void try_sink(struct monitor *monitor, const struct delivery *delivery,
+static void try_sink(struct monitor *monitor, struct delivery *delivery,
                      struct webhook_result *ret_result)
 {
     struct webhook_ports ports = {
@@ -36,6 +37,10 @@ static void try_sink(struct monitor *monitor, const struct delivery *delivery,
     };
     struct sink sink = {0};
     struct rondo_error err = {0};
+    if (result_is_sink(delivery->sink)) {
+        result_attempt(&ports, monitor->store, delivery, clock_now(monitor->clock), ret_result);
+        return;
+    }
     int r = sink_find(monitor->store, delivery->sink, &sink, NULL, &err);
     *ret_result = (struct webhook_result){.outcome = DELIVERY_OK};
     if (r == RONDO_ERR_NOT_FOUND) {
@@ -86,7 +91,7 @@ static void attempt(struct monitor *monitor, struct delivery *delivery)
         atomic_fetch_add(&monitor->deliveries_failed, 1);
         memcpy(delivery->error, result.error, sizeof(delivery->error));
     }
-    if (result.is_gone) {
+    if (result.is_gone && !result_is_sink(delivery->sink)) {
         monitor_say(monitor, "sink %s is disabled: it answered that it is gone", delivery->sink);
         if (sink_disable(monitor->store, delivery->sink, result.error, &err) < 0) {
             monitor_say(monitor, "cannot disable sink %s: %s", delivery->sink, err.message);
@@ -96,10 +101,10 @@ static void attempt(struct monitor *monitor, struct delivery *delivery)
     delivery_fini(delivery);
 }
 
-int monitor_deliver_due(struct monitor *monitor, struct rondo_error *err)
+int monitor_deliver_due(struct monitor *monitor, const char *run_id, struct rondo_error *err)
 {
     for (;;) {
-        struct delivery_busy nobody = {0};
+        struct delivery_busy nobody = {.only = run_id};
         struct delivery delivery;
         bool is_found = false;
         int64_t next_ns = 0;

@@ -5,6 +5,7 @@
  */
 #include "alert/monitor_internal.h"
 
+#include "alert/result.h"
 #include "base/error.h"
 #include "base/json/json.h"
 #include "base/memory.h"
@@ -210,6 +211,24 @@ static int read_epoch(struct monitor *monitor, const char *run_id, int64_t *ret_
     return 0;
 }
 
+/** The end of a run goes to each sink of its role. */
+static void add_results(struct monitor *monitor, const struct wanted_event *item,
+                        const struct journal_event *event, const struct run_note *note,
+                        int64_t epoch)
+{
+    size_t count = memory_count_list((const char *const *)note->sinks);
+    monitor->results =
+        memory_resize(monitor->results, monitor->result_count + count, sizeof(*monitor->results));
+    for (size_t i = 0; i < count; i++) {
+        struct found_result *result = &monitor->results[monitor->result_count++];
+        struct buf json = {0};
+        *result = (struct found_result){.epoch = epoch};
+        snprintf(result->sink, sizeof(result->sink), "%s", note->sinks[i]);
+        result_note(event, item->run_id, note->agent_id, result->id, &json);
+        result->json = buf_steal(&json);
+    }
+}
+
 static int weigh(struct monitor *monitor, const struct wanted_event *item, struct rondo_error *err)
 {
     auto_json struct json_object *root = NULL;
@@ -231,13 +250,25 @@ static int weigh(struct monitor *monitor, const struct wanted_event *item, struc
     bool is_wanted = false;
     int64_t epoch = 0;
     r = decide(monitor, item, &event, note, &is_wanted, err);
-    if (r == 0 && is_wanted) {
+    bool has_result = item->type == JOURNAL_RUN_FINISHED && note->sinks != NULL;
+    if (r == 0 && (is_wanted || has_result)) {
         r = read_epoch(monitor, item->run_id, &epoch, err);
     }
     if (r == 0 && is_wanted) {
         add_warning(monitor, item, &event, note, epoch);
     }
+    if (r == 0 && has_result) {
+        add_results(monitor, item, &event, note, epoch);
+    }
     return r;
+}
+
+void monitor_forget_results(struct monitor *monitor)
+{
+    for (size_t i = 0; i < monitor->result_count; i++) {
+        free(monitor->results[i].json);
+    }
+    monitor->result_count = 0;
 }
 
 int monitor_read_page(struct monitor *monitor, bool *ret_is_more, struct rondo_error *err)

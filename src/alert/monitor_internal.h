@@ -45,6 +45,7 @@ struct run_note {
     char agent_id[LIMIT_AGENT_ID_LEN + 1];
     uint64_t forked_seq;  /**< events up to this one are another run's */
     int64_t delay_ns;     /**< pause between its iterations */
+    char **sinks;         /**< that its role names, see result_sinks(); NULL = none. Owned */
     uint64_t stalled_seq; /**< last event when it was said to be silent; 0 = never */
     char denials[MONITOR_DENIALS][MONITOR_MARK_SIZE];
     size_t denial_count;
@@ -68,6 +69,14 @@ struct wanted_event {
 struct refusal {
     char mark[MONITOR_MARK_SIZE];
     int64_t time_ns;
+};
+
+/** A delivery to a sink of a role that the next transaction makes. */
+struct found_result {
+    char id[WARNING_ID_SIZE];
+    char sink[SINK_NAME_LEN + 1];
+    char *json; /**< owned */
+    int64_t epoch;
 };
 
 /** Warnings that the next transaction makes, with the runs' epochs. */
@@ -109,6 +118,8 @@ struct monitor {
     struct found_warnings found;
     char notices[MONITOR_NOTICES][ID_SIZE]; /**< that the next transaction deletes */
     size_t notice_count;
+    struct found_result *results;
+    size_t result_count;
     uint64_t until_prune;          /**< warnings to be made until old ones are forgotten */
     struct warning_follow *follow; /**< what on_warning gets; NULL before the first look */
     bool is_failing;
@@ -160,6 +171,9 @@ int monitor_read_page(struct monitor *monitor, bool *ret_is_more, struct rondo_e
 /** Add a warning to those that the next transaction makes. @return it, zeroed */
 struct warning *monitor_add_found(struct monitor *monitor, int64_t epoch);
 
+/** Forget the results that were found: they are committed, or found again. */
+void monitor_forget_results(struct monitor *monitor);
+
 /* --- monitor_stall.c --- */
 
 /** Look for silent runs if it is time, and add their warnings to `found`. */
@@ -181,8 +195,11 @@ void monitor_tell(struct monitor *monitor);
 
 /* --- monitor_deliver.c: attempts --- */
 
-/** Attempt what is due, one after the other, on this thread. */
-int monitor_deliver_due(struct monitor *monitor, struct rondo_error *err);
+/**
+ * Attempt what is due, one after the other, on this thread.
+ * @param run_id only of this run; NULL = all
+ */
+int monitor_deliver_due(struct monitor *monitor, const char *run_id, struct rondo_error *err);
 /** Start the threads. */
 int monitor_start_deliveries(struct monitor *monitor, struct rondo_error *err);
 /** Deliveries were made. */

@@ -6,6 +6,7 @@
  */
 #include "alert/monitor_internal.h"
 
+#include "alert/result.h"
 #include "base/digest.h"
 #include "base/error.h"
 #include "base/json/json.h"
@@ -48,6 +49,7 @@ static bool read_created(const struct store_event *event, void *context)
     if (json_object_object_get_ex(root, "spec", &spec)) {
         note->delay_ns = json_get_int(spec, "delay_ns", 0);
     }
+    note->sinks = result_sinks(root);
     return false;
 }
 
@@ -90,6 +92,7 @@ int monitor_note(struct monitor *monitor, const char *run_id, struct run_note **
     int r = ops->read_events(monitor->store, run_id, 0, 1, read_created, note, err);
     r = r < 0 ? r : ops->read_documents(monitor->store, &query, read_said, note, err);
     if (r < 0) {
+        memory_free_list(note->sinks);
         free(note);
         return r;
     }
@@ -105,6 +108,7 @@ void monitor_forget_notes(struct monitor *monitor)
     while (next != NULL) {
         struct run_note *note = next;
         next = note->hh.next;
+        memory_free_list(note->sinks);
         free(note);
     }
 }

@@ -96,7 +96,7 @@ static void slack_body(const char *warning, const char *base_url, struct buf *re
 
 /* ---- HTTP ----------------------------------------------------------------------------------- */
 
-static void set_error(struct webhook_result *result, const char *text)
+void webhook_fail(struct webhook_result *result, const char *text)
 {
     result->outcome = DELIVERY_FAILED;
     warning_set_text(result->error, sizeof(result->error), text);
@@ -125,14 +125,29 @@ static void judge(const struct http_response *response, int64_t now_ns,
     if (!has_status) {
         /* Not its message: that may repeat a part of the address. */
         snprintf(text, sizeof(text), "the call failed: %s", http_failure_name(response->failure));
-        set_error(result, text);
+        webhook_fail(result, text);
     } else if (response->status < 200 || response->status > 299) {
         snprintf(text, sizeof(text), "it answered with status %ld", response->status);
-        set_error(result, text);
+        webhook_fail(result, text);
         result->is_gone = response->status == STATUS_GONE;
         result->outcome = result->is_gone ? DELIVERY_DEAD : DELIVERY_FAILED;
         result->wait_ns = asked_wait_ns(response, now_ns);
     }
+}
+
+void webhook_call(const struct webhook_ports *ports, const struct http_request *request,
+                  int64_t now_ns, struct webhook_result *result)
+{
+    struct http_response response = {0};
+    struct rondo_error err = {0};
+    if (ports->http == NULL) {
+        webhook_fail(result, "this process makes no HTTP calls");
+    } else if (http_call(ports->http, request, &response, &err) < 0) {
+        webhook_fail(result, "this process lacks a resource for the call");
+    } else {
+        judge(&response, now_ns, result);
+    }
+    http_response_fini(&response);
 }
 
 static void post(const struct webhook_ports *ports, const struct sink *sink, const struct buf *body,
@@ -152,16 +167,7 @@ static void post(const struct webhook_ports *ports, const struct sink *sink, con
         .may_resend = true, /* receivers know a message by its id */
         .cancel = ports->cancel,
     };
-    struct http_response response = {0};
-    struct rondo_error err = {0};
-    if (ports->http == NULL) {
-        set_error(result, "this process makes no HTTP calls");
-    } else if (http_call(ports->http, &request, &response, &err) < 0) {
-        set_error(result, "this process lacks a resource for the call");
-    } else {
-        judge(&response, now_ns, result);
-    }
-    http_response_fini(&response);
+    webhook_call(ports, &request, now_ns, result);
 }
 
 static void attempt_webhook(const struct webhook_ports *ports, const struct sink *sink,
@@ -178,7 +184,7 @@ static void attempt_webhook(const struct webhook_ports *ports, const struct sink
     snprintf(timestamp, sizeof(timestamp), "%" PRId64, now_s);
     if (sink_sign(sink->secret, delivery->id, now_s, buf_string(&body), body.len, &signature,
                   NULL) < 0) {
-        set_error(result, "the sink has no valid secret");
+        webhook_fail(result, "the sink has no valid secret");
         return;
     }
     struct http_header headers[] = {
@@ -276,7 +282,39 @@ static void judge_command(const struct spawn_result *spawned, struct webhook_res
         snprintf(text, sizeof(text), "the command cannot be started");
         break;
     }
-    set_error(result, text);
+    webhook_fail(result, text);
+}
+
+void webhook_start(const struct webhook_ports *ports, const struct sink *sink, const char *warning,
+                   const struct buf *input, struct webhook_result *result)
+{
+    struct sink_program program;
+    struct rondo_error err = {0};
+    if (sink_program_open(sink, &program, &err) < 0) {
+        webhook_fail(result, err.message);
+        return;
+    }
+    char **environment = environment_of(warning);
+    struct spawn_request request = {
+        .argv = (const char *const *)program.argv,
+        .envp = (const char *const *)environment,
+        .directory = "/",
+        .total_ns = COMMAND_TIMEOUT_NS,
+        .output_keep = OUTPUT_KEEP,
+        .input = buf_string(input),
+        .input_len = input->len,
+        .cancel = ports->cancel,
+        .supervisor = ports->supervisor,
+    };
+    struct spawn_result spawned = {0};
+    if (spawn_run(&request, &spawned, &err) < 0) {
+        webhook_fail(result, "this process lacks a resource for the command");
+    } else {
+        judge_command(&spawned, result);
+    }
+    spawn_result_fini(&spawned);
+    environment_free(environment);
+    sink_program_close(&program);
 }
 
 static void attempt_command(const struct webhook_ports *ports, const struct sink *sink,
@@ -285,35 +323,9 @@ static void attempt_command(const struct webhook_ports *ports, const struct sink
 {
     (void)now_ns;
     auto_buf struct buf input = {0};
-    struct sink_program program;
-    struct rondo_error err = {0};
-    if (sink_program_open(sink, &program, &err) < 0) {
-        set_error(result, err.message);
-        return;
-    }
-    char **environment = environment_of(delivery->warning);
     webhook_data(delivery->warning, ports->base_url, &input);
     buf_append_string(&input, "\n");
-    struct spawn_request request = {
-        .argv = (const char *const *)program.argv,
-        .envp = (const char *const *)environment,
-        .directory = "/",
-        .total_ns = COMMAND_TIMEOUT_NS,
-        .output_keep = OUTPUT_KEEP,
-        .input = buf_string(&input),
-        .input_len = input.len,
-        .cancel = ports->cancel,
-        .supervisor = ports->supervisor,
-    };
-    struct spawn_result spawned = {0};
-    if (spawn_run(&request, &spawned, &err) < 0) {
-        set_error(result, "this process lacks a resource for the command");
-    } else {
-        judge_command(&spawned, result);
-    }
-    spawn_result_fini(&spawned);
-    environment_free(environment);
-    sink_program_close(&program);
+    webhook_start(ports, sink, delivery->warning, &input, result);
 }
 
 typedef void attempt_fn(const struct webhook_ports *ports, const struct sink *sink,

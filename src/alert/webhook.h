@@ -10,6 +10,7 @@
 
 struct cancel;
 struct http_client;
+struct http_request;
 
 /** A call, from the name's resolution to the end of the reply. */
 #define WEBHOOK_TIMEOUT_NS INT64_C(10000000000)
@@ -45,3 +46,20 @@ void webhook_data(const char *warning, const char *base_url, struct buf *ret_jso
 
 /** Append the body of a webhook. */
 void webhook_body(const char *warning, const char *base_url, struct buf *ret_json);
+
+/* --- for sinks of roles (alert/result_sink.h) --- */
+
+/** The attempt failed, to be repeated. @param text why; cut */
+void webhook_fail(struct webhook_result *result, const char *text);
+
+/** Make a call, and judge its reply. @param now_ns wall clock, for Retry-After */
+void webhook_call(const struct webhook_ports *ports, const struct http_request *request,
+                  int64_t now_ns, struct webhook_result *result);
+
+/**
+ * Start the program of a command sink.
+ * @param warning JSON whose members the program finds in its environment
+ * @param input   its standard input
+ */
+void webhook_start(const struct webhook_ports *ports, const struct sink *sink, const char *warning,
+                   const struct buf *input, struct webhook_result *result);

@@ -233,23 +233,33 @@ static const struct role_field webhook_sink_fields[] = {
     {.name = "timeout_seconds",
      .kind = FIELD_INTEGER,
      .by_default = "30",
-     .help = "Maximum time of a request"},
+     .help = "Maximum time of a request, up to 90 seconds"},
     {.name = "retry_count",
      .kind = FIELD_INTEGER,
      .by_default = "0",
-     .help = "Retries after a failure"},
+     .help = "Retries after a failure; there are at least seven, over nine hours"},
     {0},
 };
 
 static const char *const file_formats[] = {"json", "text", NULL};
 
 static const struct role_field file_sink_fields[] = {
-    {.name = "path", .flags = FIELD_REQUIRED, .help = "File that results are appended to"},
+    {.name = "path",
+     .flags = FIELD_REQUIRED,
+     .help = "File that results are appended to, relative to the workspace"},
     {.name = "format",
      .kind = FIELD_CHOICE,
      .choices = file_formats,
      .by_default = "\"json\"",
      .help = "One JSON object per line, or text"},
+    {0},
+};
+
+static const struct role_field command_sink_fields[] = {
+    {.name = "name",
+     .flags = FIELD_REQUIRED,
+     .check = check_not_empty,
+     .help = "A command sink of `rondo sinks add NAME --command -- PROGRAM`"},
     {0},
 };
 
@@ -269,17 +279,19 @@ static const struct role_shape shape_file_sink = {
     .help = "A file",
     .fields = file_sink_fields,
 };
+static const struct role_shape shape_command_sink = {
+    .name = "command",
+    .help = "A program of this machine. *Rondo's addition*",
+    .fields = command_sink_fields,
+};
 static const struct role_shape shape_custom_sink = {
     .name = "custom",
-    .help = "A function of a Python module",
+    .help = "A function of a Python module; nothing is sent to it",
     .fields = custom_sink_fields,
 };
 
 static const struct role_shape *const sinks[] = {
-    &shape_webhook_sink,
-    &shape_file_sink,
-    &shape_custom_sink,
-    NULL,
+    &shape_webhook_sink, &shape_file_sink, &shape_command_sink, &shape_custom_sink, NULL,
 };
 
 const struct role_variants role_sinks = {.what = "sink", .shapes = sinks};

@@ -128,7 +128,7 @@ void role_free(struct role *role);
  * setting (ingest, sinks, memory, ...), by name and with its place in the file.
  */
 void role_find_unsupported(const struct role *role, struct role_findings *findings);
-/** The same of a role on duty: there triggers work. */
+/** The same of a role on duty, which names its triggers itself. */
 void role_find_unsupported_on_duty(const struct role *role, struct role_findings *findings);
 
 /**

@@ -53,6 +53,38 @@ static void find_output(const struct role *role, struct json_object *output,
     }
 }
 
+/** Types of a list whose entries are left out, with the reason. */
+static void find_types(const struct role *role, const char *section, const char *const *types,
+                       const char *reason, struct role_findings *findings)
+{
+    struct json_object *list = json_member(json_member(role->normal, "spec"), section);
+    size_t count = json_object_is_type(list, json_type_array) ? json_object_array_length(list) : 0;
+    for (size_t i = 0; i < count; i++) {
+        const char *type = json_get_string(json_object_array_get_idx(list, i), "type", "");
+        for (size_t j = 0; types[j] != NULL; j++) {
+            if (strcmp(types[j], type) == 0) {
+                char path[64];
+                snprintf(path, sizeof(path), "spec.%s[%zu]", section, i);
+                warn(role, findings, path, "%s: %s", type, reason);
+            }
+        }
+    }
+}
+
+static void find_lists(const struct role *role, bool is_on_duty, struct role_findings *findings)
+{
+    static const char *const chats[] = {"discord", "slack", NULL};
+    static const char *const functions[] = {"custom", NULL};
+    if (!is_on_duty) {
+        find_types(role, "triggers", chats,
+                   "needs a connection by WebSocket, which Rondo does not have: use a webhook or "
+                   "telegram trigger",
+                   findings);
+    }
+    find_types(role, "sinks", functions,
+               "Rondo calls no function in Python: use a webhook, file or command sink", findings);
+}
+
 static void find_memory(const struct role *role, struct json_object *memory,
                         struct role_findings *findings)
 {
@@ -64,7 +96,7 @@ static void find_memory(const struct role *role, struct json_object *memory,
     }
 }
 
-static void find_sections(const struct role *role, bool is_on_duty, struct role_findings *findings)
+static void find_sections(const struct role *role, struct role_findings *findings)
 {
     struct json_object *spec = json_member(role->normal, "spec");
     static const struct {
@@ -72,9 +104,6 @@ static void find_sections(const struct role *role, bool is_on_duty, struct role_
         const char *path;
         const char *message;
     } sections[] = {
-        {"triggers", "spec.triggers",
-         "run makes this one run; `rondo daemon` starts runs by triggers"},
-        {"sinks", "spec.sinks", "run does not send results to sinks yet"},
         {"ingest", "spec.ingest", "run does not ingest yet: there is no search_documents"},
         {"observability", "spec.observability",
          "has no effect: traces go where OTEL_EXPORTER_OTLP_ENDPOINT says"},
@@ -82,9 +111,7 @@ static void find_sections(const struct role *role, bool is_on_duty, struct role_
     for (size_t i = 0; i < sizeof(sections) / sizeof(sections[0]); i++) {
         struct json_object *section = json_member(spec, sections[i].key);
         bool is_list = json_object_is_type(section, json_type_array);
-        bool is_honoured = is_on_duty && strcmp(sections[i].key, "triggers") == 0;
-        if (section != NULL && !is_honoured &&
-            (!is_list || json_object_array_length(section) > 0)) {
+        if (section != NULL && (!is_list || json_object_array_length(section) > 0)) {
             warn(role, findings, sections[i].path, "%s", sections[i].message);
         }
     }
@@ -140,13 +167,15 @@ static void find_tools(const struct role *role, struct role_findings *findings)
 
 void role_find_unsupported(const struct role *role, struct role_findings *findings)
 {
-    find_sections(role, false, findings);
+    find_sections(role, findings);
+    find_lists(role, false, findings);
     find_tools(role, findings);
 }
 
 void role_find_unsupported_on_duty(const struct role *role, struct role_findings *findings)
 {
-    find_sections(role, true, findings);
+    find_sections(role, findings);
+    find_lists(role, true, findings);
     find_tools(role, findings);
 }
 
