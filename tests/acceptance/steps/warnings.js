@@ -20,6 +20,19 @@ Given("the listener answers 503 once", function () {
   this.listener.refusals = 1;
 });
 
+Given("the variable {string} is that address", function (name) {
+  this.env[name] = this.listener.url;
+});
+
+Then("somebody gets a result with", async function (table) {
+  const results = () =>
+    this.listener.requests.map(({ body }) => JSON.parse(body)).filter((one) => "success" in one);
+  const isIt = (one) => table.raw().every(([name, value]) => String(one[name]) === value);
+  await this.until("a result", () => results().some(isIt)).catch((error) => {
+    throw new Error(`${error.message}\n${JSON.stringify(results())}`);
+  });
+});
+
 function told(world, kind) {
   const messages = new Map();
   for (const { headers, body } of world.listener.requests) {

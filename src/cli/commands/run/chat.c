@@ -6,6 +6,7 @@
  */
 #include "cli/commands/run/chat.h"
 
+#include "alert/result.h"
 #include "base/error.h"
 #include "cli/commands/run/run_execute.h"
 #include "cli/framework/exit_codes.h"
@@ -115,7 +116,11 @@ static int finish(struct chat *chat, int turn, struct rondo_error *err)
     char run_id[ID_SIZE];
     memcpy(run_id, loop_run_id(chat->loop), sizeof(run_id));
     if (turn == LOOP_ENDED) {
+        bool has_sinks = result_is_wanted(loop_spec(chat->loop)->agent);
         loop_free(chat->loop);
+        if (has_sinks) {
+            run_results_send(chat->session, run_id, chat->agent);
+        }
         return run_summary_print(chat->session, run_id, 0, chat->values, chat->agent);
     }
     int r = turn < 0 ? turn : loop_park(chat->loop, err);

@@ -194,6 +194,11 @@ bool run_agent_has_words(const struct run_agent *agent)
     return agent_failure(agent->agent) == NULL || agent_stop(agent->agent) != NULL;
 }
 
+struct http_client *run_agent_http(const struct run_agent *agent)
+{
+    return agent->http;
+}
+
 enum agent_mode run_agent_mode(const struct run_agent *agent)
 {
     return agent_mode(agent->agent);

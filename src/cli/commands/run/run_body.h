@@ -68,6 +68,9 @@ const char *run_agent_failure(const struct run_agent *agent);
 /** Whether the last answer has words to show, whole or cut. */
 bool run_agent_has_words(const struct run_agent *agent);
 
+/** For what is sent when the run is over. */
+struct http_client *run_agent_http(const struct run_agent *agent);
+
 enum agent_mode run_agent_mode(const struct run_agent *agent);
 
 /** Last words of an agent, "" = none. */

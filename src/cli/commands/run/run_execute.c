@@ -2,6 +2,8 @@
 /* The loop around the loop: bodies, progress, signals, summary. */
 #include "cli/commands/run/run_execute.h"
 
+#include "alert/monitor.h"
+#include "alert/result.h"
 #include "base/error.h"
 #include "cli/framework/exit_codes.h"
 #include "cli/framework/report.h"
@@ -216,6 +218,33 @@ static void warn_of_replaced_options(const struct loop *loop)
     }
 }
 
+void run_results_send(struct session *session, const char *run_id, const struct run_agent *agent)
+{
+    struct monitor_options options = {
+        .writer = runtime_writer(session->runtime),
+        .http = run_agent_http(agent),
+        .supervisor = runtime_supervisor(session->runtime),
+        .stall_ns = -1,
+        .has_no_thread = true,
+    };
+    struct monitor *monitor = NULL;
+    struct rondo_error err = {0};
+    uint64_t waiting = 0;
+    int r = monitor_start(&options, &monitor, &err);
+    if (r == 0) {
+        r = monitor_send_results(monitor, run_id, &waiting, &err);
+        monitor_stop(monitor);
+    }
+    if (r < 0) {
+        report_warning("the result waits for its sinks, which `rondo serve` reaches: %s",
+                       err.message);
+    } else if (waiting > 0) {
+        report_warning("the result waits for %" PRIu64 " sink%s: see `rondo sinks deliveries`; "
+                       "`rondo serve` tries again",
+                       waiting, waiting == 1 ? "" : "s");
+    }
+}
+
 int run_execute(struct session *session, struct loop *loop, const struct run_values *values,
                 uint64_t after, const struct loop_opening *opening, struct run_agent *agent)
 {
@@ -239,8 +268,12 @@ int run_execute(struct session *session, struct loop *loop, const struct run_val
     display_finish(display);
     signals_end();
     uint64_t failures = loop_storage_failures(loop);
+    bool has_sinks = r == LOOP_ENDED && agent != NULL && result_is_wanted(loop_spec(loop)->agent);
     loop_free(loop);
     telemetry_hook_stop(telemetry);
+    if (has_sinks) {
+        run_results_send(session, run_id, agent);
+    }
     return r < 0 ? report_broken(session, run_id, failures, values, &err)
                  : run_summary_print(session, run_id, failures, values, agent);
 }

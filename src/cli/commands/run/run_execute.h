@@ -21,6 +21,9 @@ int run_summary_print(struct session *session, const char *run_id, uint64_t stor
 /** Print an agent's answer to stdout, unless the progress on the terminal has shown it. */
 void run_answer_print(const char *words, const struct run_values *values);
 
+/** Send the result of a run that has ended to the sinks of its role; says what has to wait. */
+void run_results_send(struct session *session, const char *run_id, const struct run_agent *agent);
+
 /**
  * Resume a run and execute it, as `rondo resume` does.
  * @param name id, beginning of one, or "last"
