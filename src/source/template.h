@@ -37,3 +37,10 @@ struct template_value {
  */
 int template_fill(const char *template, const struct template_value *values, struct buf *ret_prompt,
                   struct rondo_error *err);
+
+/**
+ * The beginning of a prompt as lists show it to people: without the notice and the marks.
+ * @param prompt from template_fill, or any other
+ * @param max bytes at most; a character is kept whole or left out
+ */
+void template_show(const char *prompt, size_t max, struct buf *out);

@@ -3,6 +3,7 @@
  * rondo sources: what wakes the agents on duty, and when next. rondo queue: the events that wait,
  * and those that were refused. Both read the store; a daemon need not be asked.
  */
+#include "base/auto.h"
 #include "base/clock.h"
 #include "cli/framework/command.h"
 #include "cli/framework/common_options.h"
@@ -11,6 +12,7 @@
 #include "cli/terminal/table.h"
 #include "cli/terminal/text.h"
 #include "source/duty/show.h"
+#include "source/template.h"
 
 #include <json-c/json.h>
 #include <string.h>
@@ -135,6 +137,7 @@ static bool list_source(const struct source_status *status, void *context)
 static bool list_request(const struct start_request *request, const char *id, void *context)
 {
     struct source_listing *listing = context;
+    auto_buf struct buf prompt = {0};
     (void)id;
     if (request == NULL || !is_wanted(listing, request->role)) {
         return true;
@@ -151,7 +154,8 @@ static bool list_request(const struct start_request *request, const char *id, vo
         add_cell(listing, request->role, SIZE_MAX);
         add_cell(listing, request->kind, SIZE_MAX);
         add_cell(listing, request->id, SHORT_ID_LEN);
-        add_cell(listing, request->prompt, SHOWN_PROMPT_BYTES);
+        template_show(request->prompt, SHOWN_PROMPT_BYTES, &prompt);
+        add_cell(listing, buf_string(&prompt), SIZE_MAX);
     }
     return listing->shown < listing->values->limit;
 }

@@ -2,8 +2,9 @@
 /* What lists show of sources, requests and refusals. */
 #include "source/duty/show.h"
 
+#include "base/auto.h"
 #include "base/clock.h"
-#include "base/text/utf8.h"
+#include "source/template.h"
 
 #include <string.h>
 
@@ -36,20 +37,9 @@ void show_source_members(const struct source_status *status, struct json_writer 
     json_write_raw(writer, "details", status->details);
 }
 
-/** As much of a text as lists show, whole characters only. */
-static size_t shown_len(const char *text)
-{
-    size_t len = strlen(text);
-    size_t kept = 0;
-    while (kept < len && kept < SHOWN_PROMPT_BYTES) {
-        size_t step = utf8_sequence_len(text + kept, len - kept);
-        kept += step == 0 ? 1 : step;
-    }
-    return kept;
-}
-
 void show_request_members(const struct start_request *request, struct json_writer *writer)
 {
+    auto_buf struct buf prompt = {0};
     json_write_string(writer, "run_id", request->id);
     json_write_string(writer, "role", request->role);
     json_write_string(writer, "kind", request->kind);
@@ -57,7 +47,8 @@ void show_request_members(const struct start_request *request, struct json_write
     json_write_string(writer, "mode", start_mode_name(request->mode));
     write_time(writer, "received", request->received_ns);
     write_or_null(writer, "key", request->key);
-    json_write_string_len(writer, "prompt", request->prompt, shown_len(request->prompt));
+    template_show(request->prompt, SHOWN_PROMPT_BYTES, &prompt);
+    json_write_string(writer, "prompt", buf_string(&prompt));
     json_write_raw(writer, "context", request->context);
 }
 

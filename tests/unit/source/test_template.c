@@ -202,3 +202,29 @@ TEST(a_placeholder_has_a_largest_number_of_names)
     expect(buf_string(&template), "{}", "<>");
     expect(buf_string(&longer), "{}", buf_string(&longer));
 }
+
+static void expect_shown(const char *prompt, size_t max, const char *expected)
+{
+    auto_buf struct buf shown = {0};
+    template_show(prompt, max, &shown);
+    assert_string_equal(buf_string(&shown), expected);
+}
+
+TEST(lists_show_prompts_without_their_marks)
+{
+    auto_buf struct buf prompt = {0};
+    assert_int_equal(
+        fill("At {path}: {payload}!", "<data-0123456789abcdef>h\xc3\xa9", &prompt, NULL), 0);
+    expect_shown(buf_string(&prompt), 200, "At /hook: <data-0123456789abcdef>h\xc3\xa9!");
+    expect_shown(buf_string(&prompt), 36, "At /hook: <data-0123456789abcdef>h\xc3\xa9");
+    expect_shown(buf_string(&prompt), 35, "At /hook: <data-0123456789abcdef>h");
+    expect_shown(buf_string(&prompt), 0, "");
+}
+
+TEST(lists_show_prompts_of_users_as_they_are)
+{
+    expect_shown("Text between <data-", 200, "Text between <data-");
+    expect_shown("Text between <data-0123456789abcdef> is <data-0123456789abcdef>", 12,
+                 "Text between");
+    expect_shown("", 200, "");
+}
