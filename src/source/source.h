@@ -66,7 +66,8 @@ void source_agent_folders(const struct source_host *host,
 /** An HTTP request to a source. */
 struct source_delivery {
     const char *method;
-    /** A header of the request, NULL when it is not there. @param name in lower case */
+    /** A header of the request, NULL when it is not there, "" when it comes several times. @param
+     * name in lower case */
     const char *(*header)(const struct source_delivery *delivery, const char *name);
     const char *body; /**< followed by a NUL, which it may also hold */
     size_t body_len;

@@ -7,11 +7,12 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+/** One that comes several times is there, and says nothing: "". */
 static const char *single_header(const struct source_delivery *delivery, const char *name)
 {
     const struct http_exchange *exchange = delivery->context;
-    return http_exchange_header_count(exchange, name) == 1 ? http_exchange_header(exchange, name)
-                                                           : NULL;
+    size_t count = http_exchange_header_count(exchange, name);
+    return count == 0 ? NULL : count == 1 ? http_exchange_header(exchange, name) : "";
 }
 
 void hook_answer_write(const struct source_answer *answer, struct buf *ret_json)

@@ -15,10 +15,13 @@
 #include "source/source.h"
 #include "source/webhook/hook_answer.h"
 
+#include <arpa/inet.h>
+#include <netinet/in.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 /** Connections that one port serves at once. */
 #define PORT_CONNECTIONS 64
@@ -79,6 +82,28 @@ static struct port_entry *find_entry(struct hook_port *port, const struct http_e
     return NULL;
 }
 
+/**
+ * Whether `Host` is localhost or an address, with or without a port. Behind another name can be a
+ * web page, whose DNS server leads the browser here (DNS rebinding).
+ */
+static bool is_address(const struct http_exchange *exchange)
+{
+    const char *host = http_exchange_header(exchange, "host");
+    char name[INET6_ADDRSTRLEN];
+    unsigned char address[sizeof(struct in6_addr)];
+    host = host == NULL ? "" : host;
+    bool is_v6 = host[0] == '[';
+    host += is_v6 ? 1 : 0;
+    size_t len = strcspn(host, is_v6 ? "]" : ":");
+    if (len >= sizeof(name)) {
+        return false;
+    }
+    memcpy(name, host, len);
+    name[len] = '\0';
+    return is_v6 ? inet_pton(AF_INET6, name, address) == 1
+                 : inet_pton(AF_INET, name, address) == 1 || strcasecmp(name, "localhost") == 0;
+}
+
 /** On a thread that may wait for the store. */
 static void serve(void *context, struct http_exchange *exchange)
 {
@@ -86,7 +111,10 @@ static void serve(void *context, struct http_exchange *exchange)
     bool is_path = false;
     pthread_rwlock_rdlock(&port->ports->lock);
     struct port_entry *entry = find_entry(port, exchange, &is_path);
-    if (entry != NULL) {
+    if (entry != NULL && entry->place.is_unsigned && !is_address(exchange)) {
+        refuse(exchange, 403,
+               "a webhook without a secret is called by an address, such as 127.0.0.1");
+    } else if (entry != NULL) {
         answer_request(entry->place.source, exchange);
     } else if (is_path) {
         refuse(exchange, 405, "method not allowed");

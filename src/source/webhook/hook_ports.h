@@ -10,6 +10,7 @@
 
 #include "rondo/error.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct hook_ports;
@@ -21,6 +22,7 @@ struct hook_place {
     const char *method;
     const char *path;
     struct source *source; /**< its `receive` answers */
+    bool is_unsigned;      /**< answers only those who call an address and not a name */
 };
 
 /** No port yet. @return hook_ports_free() */

@@ -338,7 +338,13 @@ static void listen_on_port(struct webhook *hook)
 {
     struct rondo_error err = {0};
     const struct source_host *host = hook->source.host;
-    const struct hook_place place = {hook->port, hook->method, hook->path, &hook->source};
+    const struct hook_place place = {
+        .port = hook->port,
+        .method = hook->method,
+        .path = hook->path,
+        .source = &hook->source,
+        .is_unsigned = hook->key.scheme == HOOK_UNSIGNED,
+    };
     if (hook->port == 0 || hook_ports_add(host->ports, &place, &err) == 0 || host->log == NULL) {
         return;
     }

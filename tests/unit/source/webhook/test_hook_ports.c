@@ -23,16 +23,23 @@ static uint16_t free_port(void)
     return ntohs(address.sin_port);
 }
 
-static int ask(uint16_t port, const char *request_line, const char *body, struct buf *answer)
+/** @param host and further headers */
+static int ask_as(uint16_t port, const char *request_line, const char *host, const char *body,
+                  struct buf *answer)
 {
     char address[32];
     auto_buf struct buf request = {0};
     buf_clear(answer);
     snprintf(address, sizeof(address), "127.0.0.1:%u", port);
     buf_printf(&request,
-               "%s HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: %zu\r\n\r\n%s",
-               request_line, strlen(body), body);
+               "%s HTTP/1.1\r\nHost: %s\r\nConnection: close\r\nContent-Length: %zu\r\n\r\n%s",
+               request_line, host, strlen(body), body);
     return http_raw_ask(address, buf_string(&request), answer);
+}
+
+static int ask(uint16_t port, const char *request_line, const char *body, struct buf *answer)
+{
+    return ask_as(port, request_line, "localhost", body, answer);
 }
 
 static void open_at(struct trigger_world *world, uint16_t port, const char *path)
@@ -71,6 +78,37 @@ TEST_IN_WORLD(a_port_answers_its_webhooks_and_nothing_else)
     assert_int_equal(ask(port, "GET /v1/runs", "", &answer), 404);
     assert_int_equal(ask(port, "POST /hooks/fixer", "{}", &answer), 404);
     assert_int_equal(ask(port, "POST /research/../v1/runs", "{}", &answer), 404);
+    world->source->type->close(world->source);
+    world->source = NULL;
+    hook_ports_free(world->host.ports);
+}
+
+TEST_IN_WORLD(a_page_that_names_its_own_host_cannot_call_an_unsigned_webhook)
+{
+    struct trigger_world *world = *state;
+    auto_buf struct buf answer = {0};
+    world->host.ports = hook_ports_new();
+    uint16_t port = open_somewhere(world, "/open");
+    assert_int_equal(ask_as(port, "POST /open", "evil.example", "{}", &answer), 403);
+    assert_int_equal(ask_as(port, "POST /open", "evil.example:80", "{}", &answer), 403);
+    assert_int_equal(ask_as(port, "POST /open", "[evil]", "{}", &answer), 403);
+    assert_int_equal(ask_as(port, "POST /open", "127.0.0.1:80", "{}", &answer), 202);
+    assert_int_equal(ask_as(port, "POST /open", "[::1]:80", "{}", &answer), 202);
+    world->source->type->close(world->source);
+    world->source = NULL;
+    hook_ports_free(world->host.ports);
+}
+
+TEST_IN_WORLD(a_header_that_comes_twice_is_there)
+{
+    struct trigger_world *world = *state;
+    auto_buf struct buf answer = {0};
+    world->host.ports = hook_ports_new();
+    uint16_t port = open_somewhere(world, "/open");
+    const char *host = "localhost\r\nOrigin: http://a\r\nOrigin: http://a";
+    assert_int_equal(ask_as(port, "POST /open", host, "{}", &answer), 403);
+    host = "localhost\r\nwebhook-id: a\r\nwebhook-id: b";
+    assert_int_equal(ask_as(port, "POST /open", host, "{}", &answer), 400);
     world->source->type->close(world->source);
     world->source = NULL;
     hook_ports_free(world->host.ports);
