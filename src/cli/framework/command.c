@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/text/suggest.h"
 #include "cli/framework/exit_codes.h"
+#include "cli/framework/old_commands.h"
 #include "cli/framework/report.h"
 #include "cli/terminal/style.h"
 #include "cli/terminal/text.h"
@@ -101,6 +102,13 @@ int command_unknown(const struct command *group, const char *word)
             suggest_offer(&suggest, command_word(table));
         }
     }
+    char name[64];
+    snprintf(name, sizeof(name), "%s%s%s", group == NULL ? "" : group->name,
+             group == NULL ? "" : " ", word);
+    const char *today = old_command_today(name);
+    if (today != NULL) {
+        return report_failure(EXIT_USAGE, "there is no command '%s': %s", name, today);
+    }
     auto_buf struct buf hint = {0};
     const char *of = group == NULL ? "" : group->name;
     const char *space = group == NULL ? "" : " ";
@@ -157,8 +165,11 @@ static struct parsed parse(const struct invocation *invocation, struct option_se
     int r = option_parse(set, title, takes_rest, invocation->argc, invocation->argv, &rest,
                          &is_help, &err);
     if (r < 0) {
-        return (struct parsed){.is_over = true,
-                               .exit_code = command_misuse(invocation->command, err.message)};
+        const char *today =
+            old_option_today(invocation->command->name, invocation->argc, invocation->argv);
+        return (struct parsed){
+            .is_over = true,
+            .exit_code = command_misuse(invocation->command, today == NULL ? err.message : today)};
     }
     if (is_help) {
         command_print_help(invocation->command, stdout);

@@ -48,6 +48,13 @@ Feature: The command line as a newcomer meets it
     Examples:
       | call                                         | hint           |
       | rondo frobnicate                             | frobnicate     |
+      | rondo chat                                   | rondo run ROLE |
+      | rondo audit prune                            | rondo logs RUN |
+      | rondo memory clear                           | memory forget  |
+      | rondo setup                                  | rondo doctor   |
+      | rondo run role.yaml --daemon                 | rondo daemon   |
+      | rondo run role.yaml -p x --format=json       | --json         |
+      | rondo validate --explain role.yaml           | rondo validate |
       | rondo loop                                   | COMMAND        |
       | rondo loop --no-such-option -- ./worker.sh   | no-such-option |
       | rondo loop --max-iterations 0 -- ./worker.sh | max-iterations |
