@@ -36,6 +36,7 @@ static bool change_ledger(void *context, const char *data, size_t len, struct bu
                       spending->settled);
     }
     if (spending->is_reserving) {
+        ledger->rules = spending->rules;
         spending->verdict = ledger_reserve(ledger, &spending->rules.limits, &spending->request);
     }
     ledger_write(ledger, ret_data);

@@ -145,6 +145,28 @@ static int change_ledger(struct store *store, const char *agent_id, change_ledge
     return error_set(err, RONDO_ERR_BUSY, "the budgets of %s change all the time", agent_id);
 }
 
+static int replace_rules(struct budget_ledger *ledger, void *context, struct rondo_error *err)
+{
+    const struct budget_rules *rules = context;
+    struct budget_rules *own = &ledger->rules;
+    (void)err;
+    bool is_same = own->is_refusing == rules->is_refusing && strcmp(own->zone, rules->zone) == 0 &&
+                   memcmp(&own->limits, &rules->limits, sizeof(own->limits)) == 0;
+    if (is_same || (!budget_rules_are_set(own) && !budget_rules_are_set(rules))) {
+        return 0;
+    }
+    *own = *rules;
+    return 1;
+}
+
+int budget_note_rules(struct store *store, const char *agent_id, const struct budget_rules *rules,
+                      struct rondo_error *err)
+{
+    struct budget_rules copy = *rules;
+    int r = change_ledger(store, agent_id, replace_rules, &copy, err);
+    return r < 0 ? r : 0;
+}
+
 /* ---- Whether a run may start ---------------------------------------------------------------- */
 
 int64_t budget_period_end_ns(const struct budget_rules *rules, enum budget_kind kind, int64_t day)
@@ -273,7 +295,14 @@ static int forget_used(struct budget_ledger *ledger, void *context, struct rondo
 
 int budget_reset(struct store *store, const char *agent_id, struct rondo_error *err)
 {
-    int r = change_ledger(store, agent_id, forget_used, NULL, err);
+    uint64_t version = 0;
+    struct budget_ledger *ledger = memory_new(sizeof(*ledger));
+    int r = budget_load(store, agent_id, ledger, &version, err);
+    free(ledger);
+    if (r == 0 && version == 0) {
+        r = error_set(err, RONDO_ERR_NOT_FOUND, "no role %s has used a budget", agent_id);
+    }
+    r = r < 0 ? r : change_ledger(store, agent_id, forget_used, NULL, err);
     return r < 0 ? r : 0;
 }
 

@@ -12,15 +12,6 @@ struct clock;
 struct json_object;
 
 #define BUDGET_COLLECTION "budgets"
-/** Bytes of the name of a zone, the NUL included. */
-#define BUDGET_ZONE_SIZE 65
-
-/** What a role says about budgets. */
-struct budget_rules {
-    struct budget_limits limits;
-    char zone[BUDGET_ZONE_SIZE];
-    bool is_refusing; /**< what comes when a budget is used up is refused, and does not wait */
-};
 
 /** Read the budgets of a role. @param normal the role's normal form */
 void budget_rules_read(struct json_object *normal, struct budget_rules *ret_rules);
@@ -40,6 +31,13 @@ int budget_load(struct store *store, const char *agent_id, struct budget_ledger 
  * code */
 int budget_save(struct store *store, const char *agent_id, const struct budget_ledger *ledger,
                 uint64_t version, struct rondo_error *err);
+
+/**
+ * Keep in the ledger what an agent's role says, so that lists can show it before a run does. A role
+ * without limits gets no ledger.
+ */
+int budget_note_rules(struct store *store, const char *agent_id, const struct budget_rules *rules,
+                      struct rondo_error *err);
 
 /** Whether a run may start. */
 enum budget_answer {
@@ -75,7 +73,10 @@ int64_t budget_period_end_ns(const struct budget_rules *rules, enum budget_kind 
 int budget_release_dead(struct store *store, const char *agent_id, const struct clock *clock,
                         struct rondo_error *err);
 
-/** Forget what an agent has used: of its life and all days. Requests under way stay. */
+/**
+ * Forget what an agent has used: of its life and all days. Requests under way stay.
+ * RONDO_ERR_NOT_FOUND when it has no ledger.
+ */
 int budget_reset(struct store *store, const char *agent_id, struct rondo_error *err);
 
 /** Called for each ledger; must not call the store. @return false to end the listing */

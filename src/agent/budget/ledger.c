@@ -134,11 +134,22 @@ static void read_warned(struct json_object *object, struct budget_ledger *ledger
     }
 }
 
+static void read_rules(struct json_object *object, struct budget_rules *rules)
+{
+    struct json_object *limits = json_member(object, "limits");
+    snprintf(rules->zone, sizeof(rules->zone), "%s", json_get_string(object, "zone", "UTC"));
+    rules->is_refusing = json_get_bool(object, "refuses", false);
+    for (enum budget_kind i = 0; i < BUDGET_KIND_COUNT; i++) {
+        rules->limits.limits[i] = natural(limits, budget_kinds[i].name);
+    }
+}
+
 int ledger_read(const char *data, size_t len, struct budget_ledger *ret_ledger,
                 struct rondo_error *err)
 {
     auto_json struct json_object *root = NULL;
     memset(ret_ledger, 0, sizeof(*ret_ledger));
+    read_rules(NULL, &ret_ledger->rules);
     if (data == NULL) {
         return 0;
     }
@@ -156,6 +167,7 @@ int ledger_read(const char *data, size_t len, struct budget_ledger *ret_ledger,
     read_days(json_member(root, "days"), ret_ledger);
     read_requests(json_member(root, "requests"), ret_ledger);
     read_warned(json_member(root, "warned"), ret_ledger);
+    read_rules(json_member(root, "role"), &ret_ledger->rules);
     return 0;
 }
 
@@ -197,6 +209,21 @@ static void write_warned(const struct budget_ledger *ledger, struct json_writer 
     json_end_object(writer);
 }
 
+static void write_rules(const struct budget_rules *rules, struct json_writer *writer)
+{
+    json_begin_object(writer, "role");
+    json_write_string(writer, "zone", rules->zone);
+    json_write_bool(writer, "refuses", rules->is_refusing);
+    json_begin_object(writer, "limits");
+    for (enum budget_kind i = 0; i < BUDGET_KIND_COUNT; i++) {
+        if (rules->limits.limits[i] > 0) {
+            json_write_int(writer, budget_kinds[i].name, rules->limits.limits[i]);
+        }
+    }
+    json_end_object(writer);
+    json_end_object(writer);
+}
+
 void ledger_write(const struct budget_ledger *ledger, struct buf *ret_json)
 {
     struct json_writer writer = json_writer(ret_json);
@@ -215,6 +242,7 @@ void ledger_write(const struct budget_ledger *ledger, struct buf *ret_json)
     json_end_array(&writer);
     write_requests(ledger, &writer);
     write_warned(ledger, &writer);
+    write_rules(&ledger->rules, &writer);
     json_end_object(&writer);
 }
 
@@ -360,14 +388,27 @@ void ledger_settle(struct budget_ledger *ledger, const char *run_id, uint64_t nu
     }
 }
 
+/** Whether a limit is used up to NEAR_PERCENT, with `more`. */
+static bool is_at_percent(const struct budget_ledger *ledger, int64_t limit, enum budget_kind kind,
+                          int64_t day, int64_t more)
+{
+    __extension__ typedef __int128 wide;
+    int64_t used = add_up(ledger_used(ledger, kind, day), more);
+    return limit > 0 && (wide)used * 100 >= (wide)limit * NEAR_PERCENT;
+}
+
+bool ledger_is_nearly_used(const struct budget_ledger *ledger, const struct budget_limits *limits,
+                           enum budget_kind kind, int64_t day)
+{
+    return is_at_percent(ledger, limits->limits[kind], kind, day, 0);
+}
+
 bool ledger_is_near(const struct budget_ledger *ledger, const struct budget_limits *limits,
                     enum budget_kind kind, int64_t day, struct budget_amount more)
 {
-    __extension__ typedef __int128 wide;
     int64_t limit = limits->limits[kind];
     const struct ledger_warned *warned = &ledger->warned[kind];
-    int64_t used = add_up(ledger_used(ledger, kind, day), figure_of(more, kind));
-    return limit > 0 && (wide)used * 100 >= (wide)limit * NEAR_PERCENT &&
+    return is_at_percent(ledger, limit, kind, day, figure_of(more, kind)) &&
            (warned->limit != limit || warned->begin != period_of(kind, day));
 }
 

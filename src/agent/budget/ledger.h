@@ -53,6 +53,16 @@ struct budget_limits {
     int64_t limits[BUDGET_KIND_COUNT];
 };
 
+/** Bytes of the name of a zone, the NUL included. */
+#define BUDGET_ZONE_SIZE 65
+
+/** What a role says about budgets. */
+struct budget_rules {
+    struct budget_limits limits;
+    char zone[BUDGET_ZONE_SIZE];
+    bool is_refusing; /**< what comes when a budget is used up is refused, and does not wait */
+};
+
 /** Days that a ledger remembers; at least those of a week. */
 #define LEDGER_DAYS 14
 
@@ -83,6 +93,7 @@ struct budget_ledger {
     struct ledger_request requests[LIMIT_BUDGET_REQUESTS];
     size_t request_count;
     struct ledger_warned warned[BUDGET_KIND_COUNT];
+    struct budget_rules rules; /**< what the role said when it was read last; for lists */
 };
 
 /** Read a document. @param data NULL = there is none yet: an empty ledger */
@@ -124,11 +135,14 @@ void ledger_settle(struct budget_ledger *ledger, const char *run_id, uint64_t nu
 /** Count what was used on a day. */
 void ledger_add(struct budget_ledger *ledger, int64_t day, struct budget_amount used);
 
+/** Whether a limit is used up to 80 %. */
+bool ledger_is_nearly_used(const struct budget_ledger *ledger, const struct budget_limits *limits,
+                           enum budget_kind kind, int64_t day);
 /**
  * Whether a limit is used up to 80 %, or will be with `more`, and was not warned of in this period.
  */
 bool ledger_is_near(const struct budget_ledger *ledger, const struct budget_limits *limits,
                     enum budget_kind kind, int64_t day, struct budget_amount more);
-/** It was. */
+/** Note that it was. */
 void ledger_note_warned(struct budget_ledger *ledger, const struct budget_limits *limits,
                         enum budget_kind kind, int64_t day);

@@ -8,7 +8,9 @@
 #include "os/host.h"
 #include "store/sqlite/sqlite.h"
 
+#include <spawn.h>
 #include <stdatomic.h>
+#include <sys/wait.h>
 
 #define DAILY(tokens) "  guardrails: {daemon_daily_token_budget: " #tokens "}\n"
 #define AUTONOMY      "  autonomy: {}\n"
@@ -265,11 +267,14 @@ SCENE_TEST(a_record_that_cannot_be_read_stops_the_run)
 /* ---- Many runs ------------------------------------------------------------------------------ */
 
 #define CROWD       50
+#define PROCESSES   5
 #define TURN_TOKENS 1000
 #define BUDGET      60000
+#define DAY_NS      (86400 * NS_PER_S)
 
-/** Runs of one role in one process, over a store of their own. */
+/** Runs of one role in one process. */
 struct spending_crowd {
+    size_t count; /* at most CROWD */
     struct runtime *runtime;
     const struct role *role;
     struct model_ops ops;
@@ -339,7 +344,7 @@ static void make_specs(struct spending_crowd *crowd, struct spending_member *mem
 {
     struct agent_options options = {
         .prompt = "Do it.", .workspace = crowd->folder, .system = "You test."};
-    for (size_t i = 0; i < CROWD; i++) {
+    for (size_t i = 0; i < crowd->count; i++) {
         members[i] = (struct spending_member){.crowd = crowd};
         assert_int_equal(agent_spec(crowd->role, &options, &members[i].spec, NULL), 0);
     }
@@ -352,15 +357,15 @@ static unsigned run_crowd(struct spending_crowd *crowd)
     pthread_t threads[CROWD];
     unsigned exceeded = 0;
     make_specs(crowd, members);
-    pthread_barrier_init(&crowd->start, NULL, CROWD);
-    for (size_t i = 0; i < CROWD; i++) {
+    pthread_barrier_init(&crowd->start, NULL, (unsigned)crowd->count);
+    for (size_t i = 0; i < crowd->count; i++) {
         assert_int_equal(pthread_create(&threads[i], NULL, run_member, &members[i]), 0);
     }
-    for (size_t i = 0; i < CROWD; i++) {
+    for (size_t i = 0; i < crowd->count; i++) {
         pthread_join(threads[i], NULL);
         loop_spec_fini(&members[i].spec);
     }
-    for (size_t i = 0; i < CROWD; i++) {
+    for (size_t i = 0; i < crowd->count; i++) {
         if (members[i].result != LOOP_ENDED) {
             fail_msg("run %zu gives %d %s", i, members[i].result, members[i].err.message);
         }
@@ -372,34 +377,145 @@ static unsigned run_crowd(struct spending_crowd *crowd)
     return exceeded;
 }
 
-SCENE_TEST(fifty_runs_at_once_exceed_a_budget_by_less_than_one_reply)
+/** The machine's clock, set so that a test that begins at noon stays within a day. */
+static int64_t shifted_now_ns(const struct clock *clock)
 {
-    struct agent_scene *scene = *state;
-    struct spending_crowd crowd = {.ops = scripted_ops};
+    return clock_now(clock_system()) - *(const int64_t *)clock->context;
+}
+
+static int64_t shifted_monotonic_ns(const struct clock *clock)
+{
+    (void)clock;
+    return clock_monotonic(clock_system());
+}
+
+static void shifted_sleep(const struct clock *clock, int64_t duration_ns, struct cancel *cancel)
+{
+    (void)clock;
+    clock_sleep(clock_system(), duration_ns, cancel);
+}
+
+static int64_t shift_to_noon(void)
+{
+    return clock_now(clock_system()) % DAY_NS - DAY_NS / 2;
+}
+
+/** Runs of the tester over the store of a folder. @return how many ended by the budget */
+static unsigned play_crowd(const struct agent_scene *scene, size_t count, int64_t shift_ns)
+{
+    struct clock clock = {.now_ns = shifted_now_ns,
+                          .monotonic_ns = shifted_monotonic_ns,
+                          .sleep = shifted_sleep,
+                          .context = &shift_ns};
+    struct spending_crowd crowd = {.count = count, .ops = scripted_ops};
     struct store *store = NULL;
     char path[128];
     crowd.ops.ask = crowd_ask;
     crowd_now = &crowd;
     snprintf(crowd.folder, sizeof(crowd.folder), "%s", scene->world->folder);
     snprintf(path, sizeof(path), "%s/store.db", scene->world->rules);
-    scene_script(scene, SAY_FOR(900, 100) SAY_FOR(900, 100) FINISH_FOR(900, 100));
     struct role *role = scene_role(scene, "  autonomy: {max_no_tool_call_iterations: 9}\n"
                                           "  guardrails: {daemon_daily_token_budget: 60000}\n");
     crowd.role = role;
     struct store_sqlite_options options = {.path = path, .may_create = true};
     assert_int_equal(store_sqlite_open(&options, &store, NULL), 0);
-    struct runtime_options runtime_options = {.store = store};
+    struct runtime_options runtime_options = {.store = store, .clock = &clock};
     assert_int_equal(runtime_new(&runtime_options, &crowd.runtime, NULL), 0);
 
-    unsigned exceeded = run_crowd(&crowd); /* 50 runs would use 150,000 tokens */
+    unsigned exceeded = run_crowd(&crowd);
 
-    struct budget_ledger *ledger = ledger_of(store);
-    assert_int_equal(ledger->request_count, 0);
-    assert_true(ledger->life.tokens >= BUDGET);
-    assert_true(ledger->life.tokens < BUDGET + TURN_TOKENS);
-    assert_true(exceeded > 0);
-    free(ledger);
     role_free(role);
     runtime_free(crowd.runtime);
     store_close(store);
+    return exceeded;
+}
+
+/** Tokens that the ledger of a folder's store has; nothing may be under way. */
+static int64_t crowd_tokens(const struct agent_scene *scene)
+{
+    struct store *store = NULL;
+    char path[128];
+    snprintf(path, sizeof(path), "%s/store.db", scene->world->rules);
+    struct store_sqlite_options options = {.path = path, .may_create = false};
+    assert_int_equal(store_sqlite_open(&options, &store, NULL), 0);
+    struct budget_ledger *ledger = ledger_of(store);
+    int64_t tokens = ledger->life.tokens;
+    assert_int_equal(ledger->request_count, 0);
+    assert_int_equal(ledger->day_count, 1);
+    free(ledger);
+    store_close(store);
+    return tokens;
+}
+
+/* 50 runs of three replies would use 150,000 tokens. */
+static void write_crowd_script(struct agent_scene *scene)
+{
+    scene_script(scene, SAY_FOR(900, 100) SAY_FOR(900, 100) FINISH_FOR(900, 100));
+}
+
+SCENE_TEST(fifty_runs_at_once_exceed_a_budget_by_less_than_one_reply)
+{
+    struct agent_scene *scene = *state;
+    write_crowd_script(scene);
+    assert_true(play_crowd(scene, CROWD, shift_to_noon()) > 0);
+    assert_in_range(crowd_tokens(scene), BUDGET, BUDGET + TURN_TOKENS - 1);
+}
+
+/** This program again, as a process with some of the runs. */
+static pid_t start_crowd(struct agent_scene *scene, char *shift)
+{
+    pid_t pid;
+    char count[16];
+    snprintf(count, sizeof(count), "%d", CROWD / PROCESSES);
+    char *words[] = {(char *)"/proc/self/exe",
+                     (char *)"crowd",
+                     scene->world->folder,
+                     scene->world->rules,
+                     shift,
+                     count,
+                     NULL};
+    assert_int_equal(posix_spawn(&pid, "/proc/self/exe", NULL, NULL, words, environ), 0);
+    return pid;
+}
+
+static int crowd_main(char **words)
+{
+    struct policy_world world = {0};
+    struct agent_scene scene = {.world = &world};
+    snprintf(world.folder, sizeof(world.folder), "%s", words[0]);
+    snprintf(world.rules, sizeof(world.rules), "%s", words[1]);
+    (void)play_crowd(&scene, strtoul(words[3], NULL, 10), strtoll(words[2], NULL, 10));
+    return 0;
+}
+
+SCENE_TEST(fifty_runs_in_five_processes_exceed_a_budget_by_less_than_one_reply)
+{
+    struct agent_scene *scene = *state;
+    pid_t pids[PROCESSES];
+    char shift[32];
+    int64_t shift_ns = shift_to_noon();
+    snprintf(shift, sizeof(shift), "%" PRId64, shift_ns);
+    write_crowd_script(scene);
+    for (size_t i = 0; i < PROCESSES; i++) {
+        pids[i] = start_crowd(scene, shift);
+    }
+    for (size_t i = 0; i < PROCESSES; i++) {
+        int status;
+        assert_int_equal(waitpid(pids[i], &status, 0), pids[i]);
+        assert_int_equal(status, 0);
+    }
+    int64_t used = crowd_tokens(scene);
+    assert_in_range(used, BUDGET, BUDGET + TURN_TOKENS - 1);
+
+    /* Nothing is left for a process that starts now. */
+    assert_int_equal(play_crowd(scene, 3, shift_ns), 3);
+    assert_int_equal(crowd_tokens(scene), used);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc == 6 && strcmp(argv[1], "crowd") == 0) {
+        return crowd_main(argv + 2);
+    }
+    return test_run(NULL, NULL);
 }
