@@ -138,6 +138,10 @@ static int poll_timeout(const struct duty *duty)
             until_ns = earlier(until_ns, at->retry_ns);
         }
     }
+    int64_t held_until_ns = SOURCE_NEVER;
+    if (duty_is_holding(duty, &held_until_ns)) {
+        until_ns = earlier(until_ns, clock_monotonic(duty->clock) + DUTY_BUDGET_NS);
+    }
     int64_t left_ns = until_ns - clock_monotonic(duty->clock);
     int64_t left_ms = left_ns <= 0 ? 0 : left_ns / NS_PER_MS + 1;
     return left_ms > INT_MAX ? INT_MAX : (int)left_ms;
@@ -201,8 +205,10 @@ static void *duty_main(void *context)
             upkeep(duty);
         }
         int64_t due_ns = duty_fire_due(duty);
+        duty_release_held(duty);
         duty_start_requests(duty);
         duty_show_sources(duty);
+        (void)duty_is_holding(duty, &due_ns);
         set_timer(duty, due_ns);
         wait_for_events(duty, &list);
     }

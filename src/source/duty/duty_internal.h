@@ -21,6 +21,8 @@
 #define DUTY_DEBOUNCE_NS NS_PER_S
 /** Keys and refusals that are too old are forgotten, and requests of dead daemons adopted. */
 #define DUTY_UPKEEP_NS (600 * NS_PER_S)
+/** A budget that is used up is looked at again after so long: another process may reset it. */
+#define DUTY_BUDGET_NS (60 * NS_PER_S)
 /** Bytes of why something does not work, the NUL included. */
 #define DUTY_PROBLEM_SIZE 300
 
@@ -50,6 +52,8 @@ struct duty_role {
     struct duty_plan plan;
     struct duty_source *sources;
     char problem[DUTY_PROBLEM_SIZE]; /**< of the last reading; "" = none */
+    bool is_held;                    /**< a budget is used up: its events wait */
+    int64_t held_until_ns;           /**< wall clock */
 };
 
 struct duty {
@@ -111,6 +115,21 @@ int duty_watch(struct duty *duty, struct rondo_error *err);
 /** Something in them changed. */
 void duty_note_changes(struct duty *duty);
 void duty_free_roles(struct duty *duty);
+
+/* ---- duty_budget.c ---- */
+
+/** Whether the role's budgets let a request become a run now. If not yet, its events wait. */
+int duty_ask_budget(struct duty *duty, struct duty_role *role, struct budget_reply *ret_reply,
+                    struct rondo_error *err);
+/** Let the events of roles whose budgets have something left again be started. */
+void duty_release_held(struct duty *duty);
+/**
+ * Whether events wait for a budget.
+ * @param due_ns when something is due, wall clock; made earlier by the end of a period
+ */
+bool duty_is_holding(const struct duty *duty, int64_t *due_ns);
+/** Let lists show the role's budgets before it has used anything. */
+void duty_note_budgets(struct duty *duty, const struct duty_role *role);
 
 /* ---- duty_start.c ---- */
 

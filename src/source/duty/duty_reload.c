@@ -157,6 +157,8 @@ static void leave_duty(struct duty *duty, struct duty_role *role)
     if (role->is_used) {
         duty_close_sources(duty, role);
         intake_remove_role(duty->intake, role->plan.name);
+        intake_hold_role(duty->intake, role->plan.name, false);
+        role->is_held = false;
         duty_plan_fini(&role->plan);
         role->is_used = false;
     }
@@ -177,6 +179,7 @@ static void use_plan(struct duty *duty, struct duty_role *role, struct duty_plan
     role->is_used = true;
     role->problem[0] = '\0';
     duty_open_sources(duty, role);
+    duty_note_budgets(duty, role);
     intake_set_role(duty->intake, role->plan.name, &duty->options.queue);
     if (duty->is_started) {
         duty_tell(duty, "%s: the role %s is %s", role->path, role->plan.name,

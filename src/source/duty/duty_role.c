@@ -131,6 +131,7 @@ static int use_role(struct role *role, const struct duty_reading *reading,
     snprintf(plan->name, sizeof(plan->name), "%s", role->name);
     plan->folder = memory_dup_string(role->folder);
     plan->triggers = make_triggers(role);
+    budget_rules_read(role->normal, &plan->budgets);
     return 0;
 }
 

@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include "agent/budget/budget.h"
 #include "base/digest.h"
 #include "loop/spec.h"
 #include "source/source.h"
@@ -31,6 +32,7 @@ struct duty_plan {
     struct loop_spec single;
     struct loop_spec autonomous;  /**< kind NULL: the role has no `autonomy` */
     struct json_object *triggers; /**< array; or NULL */
+    struct budget_rules budgets;
 };
 
 /**

@@ -58,14 +58,20 @@ static void note_ended(struct duty *duty)
 
 /* ---- Starting ------------------------------------------------------------------------------- */
 
-static const struct duty_plan *find_plan(const struct duty *duty, const char *name)
+static struct duty_role *find_role(const struct duty *duty, const char *name)
 {
-    for (const struct duty_role *role = duty->roles; role != NULL; role = role->next) {
-        if (role->is_used && strcmp(role->plan.name, name) == 0) {
-            return &role->plan;
-        }
+    struct duty_role *role = duty->roles;
+    while (role != NULL && (!role->is_used || strcmp(role->plan.name, name) != 0)) {
+        role = role->next;
     }
-    return NULL;
+    return role;
+}
+
+/** The run of a request may exist: it was created before a crash. */
+static bool has_run(const struct duty *duty, const struct start_request *request)
+{
+    struct store_run run;
+    return duty->store->ops->get_run(duty->store, request->id, &run, NULL) == 0;
 }
 
 /** Whether trying again can help. */
@@ -84,18 +90,14 @@ static void wait_to_start(struct duty *duty, const char *reason)
     duty->is_start_failing = true;
 }
 
-/** @return 0, 1 when it must wait, or why it can never be a run */
-static int create_run(struct duty *duty, const struct start_request *request,
-                      struct rondo_error *err)
+/** @return 0, or why it is no run */
+static int create_run(struct duty *duty, const struct duty_role *role,
+                      const struct start_request *request, struct rondo_error *err)
 {
     char by[64];
     struct loop_spec spec;
     enum orchestrator_answer answer = ORCHESTRATOR_FULL;
-    const struct duty_plan *plan = find_plan(duty, request->role);
-    if (plan == NULL) { /* It left just now; the request waits until it returns. */
-        return error_set(err, RONDO_ERR_BUSY, "the role %s is not on duty", request->role);
-    }
-    duty_plan_spec(plan, request, &spec);
+    duty_plan_spec(&role->plan, request, &spec);
     snprintf(by, sizeof(by), "%s trigger", request->kind);
     int r = orchestrator_queue_run(duty->options.orchestrator, &spec, by, &answer, err);
     loop_spec_fini(&spec);
@@ -109,11 +111,40 @@ static int create_run(struct duty *duty, const struct start_request *request,
     return r;
 }
 
+/**
+ * Create the run of a request, if the role's budgets let it.
+ * @return 1, 0 when its events wait for a budget, or why it is no run
+ */
+static int try_request(struct duty *duty, const struct start_request *request,
+                       struct rondo_error *err)
+{
+    struct budget_reply reply = {.answer = BUDGET_YES};
+    struct duty_role *role = find_role(duty, request->role);
+    if (role == NULL) { /* It left just now; the request waits until it returns. */
+        return error_set(err, RONDO_ERR_BUSY, "the role %s is not on duty", request->role);
+    }
+    int r = budget_rules_are_set(&role->plan.budgets) && !has_run(duty, request)
+                ? duty_ask_budget(duty, role, &reply, err)
+                : 0;
+    if (r == 0 && reply.answer == BUDGET_NOT_BEFORE) {
+        return 0;
+    }
+    if (r == 0 && reply.answer == BUDGET_NEVER) {
+        return error_set(err, RONDO_ERR_LIMIT, "%s", reply.reason);
+    }
+    r = r < 0 ? r : create_run(duty, role, request, err);
+    return r < 0 ? r : 1;
+}
+
 /** @return whether the next one may be tried at once */
 static bool start_request(struct duty *duty, const struct start_request *request)
 {
     struct rondo_error err = {0};
-    int r = create_run(duty, request, &err);
+    int r = try_request(duty, request, &err);
+    if (r == 0) {
+        intake_postpone(duty->intake, request->id);
+        return true;
+    }
     if (r < 0 && may_pass(r)) {
         intake_postpone(duty->intake, request->id);
         wait_to_start(duty, err.message);

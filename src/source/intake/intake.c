@@ -131,6 +131,13 @@ void intake_remove_role(struct intake *intake, const char *role)
     pthread_mutex_unlock(&intake->lock);
 }
 
+void intake_hold_role(struct intake *intake, const char *role, bool is_held)
+{
+    pthread_mutex_lock(&intake->lock);
+    intake_queue_of(intake, role)->is_held = is_held;
+    pthread_mutex_unlock(&intake->lock);
+}
+
 void intake_pause(struct intake *intake, bool is_paused)
 {
     pthread_mutex_lock(&intake->lock);

@@ -122,6 +122,9 @@ void intake_set_role(struct intake *intake, const char *role, const struct queue
 /** Accept no more requests for a role. What waits stays, until the role is set again. */
 void intake_remove_role(struct intake *intake, const char *role);
 
+/** Start no requests of a role, or start them again. They are accepted all the same. */
+void intake_hold_role(struct intake *intake, const char *role, bool is_held);
+
 /** Start nothing more, or start again. Requests are accepted all the same. */
 void intake_pause(struct intake *intake, bool is_paused);
 

@@ -38,6 +38,7 @@ struct intake_told {
 struct role_queue {
     char role[LIMIT_AGENT_ID_LEN + 1];
     bool is_open;       /**< the role is there */
+    bool is_held;       /**< none of its requests may be started now */
     bool is_full_noted; /**< it was recorded that it is full */
     struct queue_options options;
     struct intake_entry *waiting; /**< oldest first */

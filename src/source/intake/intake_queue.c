@@ -99,7 +99,7 @@ struct intake_entry *intake_entry_next(struct intake *intake)
     }
     DL_FOREACH(intake->turns, queue)
     {
-        if (queue->is_open && queue->waiting != NULL &&
+        if (queue->is_open && !queue->is_held && queue->waiting != NULL &&
             queue->running < queue->options.max_running) {
             struct intake_entry *entry = queue->waiting;
             DL_DELETE(intake->turns, queue); /* its next turn comes after all others */

@@ -2,7 +2,9 @@
 /* Roles on duty: starting what waits, reloading files, naming what cannot work. */
 #include "../../orchestrator/orchestrator_world.h"
 
+#include "agent/budget/budget.h"
 #include "agent/follow_up.h"
+#include "loop/runtime.h"
 #include "source/duty/duty.h"
 #include "source/duty/status.h"
 
@@ -253,6 +255,100 @@ DUTY_TEST(an_event_that_is_refused_is_in_the_log)
     begin_duty(world, ROLE("tester", NEVER("a.md")));
     assert_int_equal(submit(world, "", NULL).outcome, INTAKE_REFUSED);
     assert_true(is_logged(world, "tester: an event was refused: the prompt is empty"));
+}
+
+/* ---- Budgets -------------------------------------------------------------------------------- */
+
+#define BUDGET(more) "  guardrails: {daemon_daily_token_budget: 100" more "}\n"
+
+/** Have the tester use up its budget on some days before and after today. */
+static void use_up(struct duty_world *world, int64_t first, int64_t last)
+{
+    struct budget_ledger *ledger = memory_new(sizeof(*ledger));
+    uint64_t version;
+    assert_int_equal(budget_load(world->server->store, "tester", ledger, &version, NULL), 0);
+    ledger->day_count = 0;
+    for (int64_t i = first; i <= last; i++) {
+        int64_t today = clock_now(clock_system()) / (86400 * NS_PER_S);
+        ledger_add(ledger, today + i, (struct budget_amount){.tokens = 120});
+    }
+    assert_int_equal(budget_save(world->server->store, "tester", ledger, version, NULL), 1);
+    free(ledger);
+}
+
+DUTY_TEST(events_wait_for_the_day_on_which_there_is_something_left)
+{
+    struct duty_world *world = *state;
+    write_file(world->server, "turns.jsonl",
+               "{\"text\":\"hello\",\"usage\":{\"input\":10,\"output\":5}}\n");
+    begin_duty(world, ROLE("tester", NEVER("a.md")) BUDGET(""));
+    use_up(world, 0, 1); /* also tomorrow, in case it is midnight */
+    struct intake_result first = submit(world, "one", NULL);
+    WAIT_FOR(is_logged(world, "120 of 100 tokens; its events wait until 2"));
+    struct intake_result second = submit(world, "two", NULL);
+    WAIT_FOR(intake_state(duty_intake(world->duty)).waiting == 2);
+    assert_int_equal(runs_in_store(world->server), 0);
+    use_up(world, -3, -2); /* the day has changed */
+    duty_wake(world->duty);
+    wait_run(world, first.run_id);
+    wait_run(world, second.run_id);
+}
+
+DUTY_TEST(events_that_wait_for_a_budget_start_when_it_is_reset)
+{
+    struct duty_world *world = *state;
+    begin_duty(world, ROLE("tester", NEVER("a.md")) BUDGET(""));
+    use_up(world, 0, 1);
+    struct intake_result first = submit(world, "one", NULL);
+    WAIT_FOR(is_logged(world, "its events wait until"));
+    assert_int_equal(budget_reset(world->server->store, "tester", NULL), 0);
+    runtime_notify(world->server->runtime);
+    wait_run(world, first.run_id);
+}
+
+DUTY_TEST(events_that_wait_for_a_budget_start_when_the_role_gets_a_larger_one)
+{
+    struct duty_world *world = *state;
+    begin_duty(world, ROLE("tester", NEVER("a.md")) BUDGET(""));
+    use_up(world, 0, 1);
+    struct intake_result first = submit(world, "one", NULL);
+    WAIT_FOR(is_logged(world, "its events wait until"));
+    write_file(world->server, "tester.yaml", ROLE("tester", NEVER("a.md")) BUDGET("000"));
+    wait_run(world, first.run_id);
+}
+
+static bool find_refusal(const struct start_refusal *refusal, void *context)
+{
+    struct start_refusal *found = context;
+    *found = *refusal;
+    return false;
+}
+
+DUTY_TEST(events_are_refused_when_the_role_says_so)
+{
+    struct duty_world *world = *state;
+    struct start_refusal refusal = {0};
+    struct store *store = world->server->store;
+    begin_duty(world, ROLE("tester", NEVER("a.md")) BUDGET(", when_budget_exhausted: refuse"));
+    use_up(world, 0, 1);
+    struct intake_result first = submit(world, "one", NULL);
+    WAIT_FOR(refusals_read(store, NULL, 1, find_refusal, &refusal, NULL) == 0 &&
+             refusal.run_id[0] != '\0');
+    assert_string_equal(refusal.run_id, first.run_id);
+    assert_string_equal(refusal.reason,
+                        "daemon_daily_token_budget of the role is used up: 120 of 100 tokens");
+    assert_int_equal(runs_in_store(world->server), 0);
+}
+
+DUTY_TEST(the_budgets_of_a_role_on_duty_are_shown_before_it_has_used_anything)
+{
+    struct duty_world *world = *state;
+    struct budget_ledger *ledger = memory_new(sizeof(*ledger));
+    begin_duty(world, ROLE("tester", NEVER("a.md")) BUDGET(", budget_timezone: Europe/Berlin"));
+    assert_int_equal(budget_load(world->server->store, "tester", ledger, NULL, NULL), 0);
+    assert_int_equal(ledger->rules.limits.limits[BUDGET_DAY_TOKENS], 100);
+    assert_string_equal(ledger->rules.zone, "Europe/Berlin");
+    free(ledger);
 }
 
 /* ---- Follow-ups ----------------------------------------------------------------------------- */
