@@ -25,7 +25,7 @@ struct command {
     const struct option_row *options;
     enum option_completes completes; /**< its words that are no options */
     bool is_hidden;
-    /** The commands of a group (then `run` is cmd_group), or NULL; ends with a NULL name. */
+    /** The commands of a group (then `run` is mostly cmd_group), or NULL; ends with a NULL name. */
     const struct command *subcommands;
     /** @return exit code (cli/framework/exit_codes.h) */
     int (*run)(const struct invocation *invocation);
@@ -100,4 +100,8 @@ extern const struct option_row no_options[];
     int cmd_##id(const struct invocation *invocation); \
     extern const struct option_row rows[];
 #define GROUP(id, ...) extern const struct command id##_commands[];
+#define BOTH(id, rows, ...)                            \
+    int cmd_##id(const struct invocation *invocation); \
+    extern const struct option_row rows[];             \
+    extern const struct command id##_commands[];
 #include "cli/framework/commands.def"
