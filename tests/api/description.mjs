@@ -489,6 +489,10 @@ const stops = {
     await tour.call("cancelFollowUp", 409, { path: { id: second.id }, body: {} });
     await tour.call("cancelFollowUp", 404, none);
     await tour.call("listFollowUps", 200, { query: "?agent=checker&all=true" });
+    await tour.call("listBudgets", 200);
+    await tour.call("listBudgets", 400, { query: "?no=1", is_wrong: true });
+    await tour.call("resetBudget", 200, { path: { role: "checker" } });
+    await tour.call("resetBudget", 404, { path: { role: "none" }, body: {} });
   },
 
   async sinks(tour, { hook, server }) {

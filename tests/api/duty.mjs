@@ -17,6 +17,7 @@ export async function follow_ups(server) {
     "  role: You check.",
     "  model: {provider: scripted, name: turns.jsonl}",
     "  autonomy: {}",
+    "  guardrails: {daemon_daily_token_budget: 1000000}",
     "  triggers: [{type: heartbeat, file: list.md, interval_seconds: 1, autonomous: true}]",
   ];
   const later = { name: "schedule_followup", arguments: { prompt: "look", delay_seconds: 86400 } };
