@@ -7,19 +7,15 @@ import { openOverview } from "./lib/overview.js";
 import { go, route } from "./lib/router.js";
 import { admit, session } from "./lib/session.js";
 import { useSignal } from "./lib/store.js";
-import { Health } from "./pages/health.jsx";
-import { Policies } from "./pages/policies.jsx";
+import { PAGES } from "./pages/index.js";
 import { Run } from "./pages/run.jsx";
-import { Runs } from "./pages/runs.jsx";
 import { SignIn } from "./pages/sign-in.jsx";
-import { Warnings } from "./pages/warnings.jsx";
 import { KeyHelp } from "./ui/key-help.jsx";
 import { PageHead, Shell } from "./ui/shell.jsx";
 import { Empty, Failure, Skeleton } from "./ui/states.jsx";
 import { Toasts } from "./ui/toast.jsx";
 
 const RETRY_MS = 3000;
-const TITLES = { warnings: "Warnings", policies: "Policies", health: "Health" };
 
 /** Ask who we are, again and again while the server cannot be reached. */
 function useSession() {
@@ -52,10 +48,8 @@ function useSession() {
 function Page({ parts }) {
   const [page = "runs", id] = parts;
   if (page === "runs" && id) return <Run key={id} id={id} rest={parts.slice(2)} />;
-  if (page === "runs") return <Runs />;
-  if (page === "policies") return <Policies rest={parts.slice(1)} />;
-  if (page === "warnings") return <Warnings />;
-  if (page === "health") return <Health />;
+  const found = PAGES.find(({ key }) => key === page);
+  if (found) return <found.Page rest={parts.slice(1)} />;
   return (
     <div class="page">
       <PageHead title="Not found" />
@@ -71,35 +65,33 @@ export function App() {
   const { state, problem, retry } = useSession();
   const [isHelp, setHelp] = useState(false);
   const main = useRef(null);
-  const isRun = parts[0] === "runs" && parts.length > 1;
+  const page = parts[0] ?? "runs";
+  const isRun = page === "runs" && parts.length > 1;
   const isIn = state === "in";
   useEffect(() => (isIn && !isRun ? openOverview() : undefined), [isIn, isRun]);
   const prefix = useRef(0);
-  const jump = (page) => () => {
-    if (Date.now() - prefix.current < 1200) go(page);
+  const jump = (key) => () => {
+    if (Date.now() - prefix.current < 1200) go(key);
   };
   useKeys({
     "?": () => setHelp(true),
     g: () => {
       prefix.current = Date.now();
     },
-    r: jump("runs"),
-    w: jump("warnings"),
-    p: jump("policies"),
-    h: jump("health"),
+    ...Object.fromEntries(PAGES.map(({ key, jump: letter }) => [letter, jump(key)])),
   });
   if (state === "needs_token") return <SignIn />;
   return (
-    <Shell page={parts[0] ?? "runs"} main={main} onHelp={() => setHelp(true)}>
+    <Shell pages={PAGES} page={page} main={main} onHelp={() => setHelp(true)}>
       {isIn ? (
         <Page parts={parts} />
       ) : (
         <div class="page">
-          <PageHead title={TITLES[parts[0]] ?? "Runs"} />
+          <PageHead title={PAGES.find(({ key }) => key === page)?.name ?? "Runs"} />
           {problem ? <Failure problem={problem} onRetry={retry} /> : <Skeleton rows={14} />}
         </div>
       )}
-      {isHelp && <KeyHelp onClose={() => setHelp(false)} />}
+      {isHelp && <KeyHelp pages={PAGES} onClose={() => setHelp(false)} />}
       <Toasts />
     </Shell>
   );

@@ -1,22 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 import { Dialog } from "./dialog.jsx";
 
-const KEYS = [
+const keysOf = (pages) => [
   ["j k", "Next, previous row"],
   ["Enter", "Open the row"],
   ["/", "Search"],
   ["Esc", "Leave the search, close a dialog"],
   ["1 – 5", "Tabs of a run"],
   ["u", "Back to the list"],
-  ["g then r w p h", "Runs, warnings, policies, health"],
+  [
+    `g then ${pages.map(({ jump }) => jump).join(" ")}`,
+    pages.map(({ name }, at) => (at ? name.toLowerCase() : name)).join(", "),
+  ],
   ["?", "This list"],
 ];
 
-export function KeyHelp({ onClose }) {
+export function KeyHelp({ pages, onClose }) {
   return (
     <Dialog title="Keys" onClose={onClose}>
       <dl class="keys">
-        {KEYS.map(([keys, text]) => (
+        {keysOf(pages).map(([keys, text]) => (
           <div key={keys}>
             <dt>
               {keys

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Navigation, connection, theme and who is signed in. On a phone the navigation is at the bottom.
-import { useEffect } from "preact/hooks";
+import { useEffect, useRef } from "preact/hooks";
 import { connection, retryNow } from "../lib/live.js";
 import { session, setToken, bearer } from "../lib/session.js";
 import { useSignal } from "../lib/store.js";
@@ -10,25 +10,34 @@ import { warnings } from "../lib/warnings.js";
 import { Icon, Logo } from "./icons.jsx";
 import { say } from "./toast.jsx";
 
-const PAGES = [
-  { key: "runs", name: "Runs", icon: "runs" },
-  { key: "warnings", name: "Warnings", icon: "bell" },
-  { key: "policies", name: "Policies", icon: "shield" },
-  { key: "health", name: "Health", icon: "pulse" },
-];
-
 const THEMES = {
   system: ["auto", "system", "dark"],
   dark: ["moon", "dark", "light"],
   light: ["sun", "light", "system"],
 };
 
-function Navigation({ page }) {
+/** On a phone the row of pages is wider than the screen: the present one comes into view. */
+function useInView(page) {
+  const nav = useRef(null);
+  useEffect(() => {
+    const row = nav.current;
+    const link = row?.querySelector("[aria-current]");
+    if (link) row.scrollLeft = link.offsetLeft - (row.clientWidth - link.offsetWidth) / 2;
+  }, [page]);
+  return nav;
+}
+
+function Navigation({ pages, page }) {
   const { unseen } = useSignal(warnings);
   return (
-    <nav class="nav" aria-label="Pages">
-      {PAGES.map(({ key, name, icon }) => (
-        <a key={key} href={`#/${key}`} aria-current={page === key ? "page" : undefined}>
+    <nav class="nav" aria-label="Pages" ref={useInView(page)}>
+      {pages.map(({ key, name, icon, isDuty }, at) => (
+        <a
+          key={key}
+          href={`#/${key}`}
+          class={Boolean(isDuty) !== Boolean(pages[at - 1]?.isDuty) && at ? "nav-part" : ""}
+          aria-current={page === key ? "page" : undefined}
+        >
           <Icon name={icon} />
           <span>{name}</span>
           {key === "warnings" && unseen > 0 && (
@@ -114,7 +123,7 @@ function Person() {
   );
 }
 
-export function Shell({ page, main, onHelp, children }) {
+export function Shell({ pages, page, main, onHelp, children }) {
   const skip = (event) => {
     event.preventDefault();
     main.current?.focus();
@@ -129,7 +138,7 @@ export function Shell({ page, main, onHelp, children }) {
           <Logo />
           <span>Rondo</span>
         </a>
-        <Navigation page={page} />
+        <Navigation pages={pages} page={page} />
         <div class="side-foot">
           <Connection />
           <div class="side-tools">

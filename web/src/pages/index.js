@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// The pages: one row each. jump: the key after `g`; isDuty: about agents on duty.
+import { Health } from "./health.jsx";
+import { Policies } from "./policies.jsx";
+import { Runs } from "./runs.jsx";
+import { Warnings } from "./warnings.jsx";
+
+export const PAGES = [
+  { key: "runs", name: "Runs", icon: "runs", jump: "r", Page: Runs },
+  { key: "warnings", name: "Warnings", icon: "bell", jump: "w", Page: Warnings },
+  { key: "policies", name: "Policies", icon: "shield", jump: "p", Page: Policies },
+  { key: "health", name: "Health", icon: "pulse", jump: "h", Page: Health },
+];
