@@ -79,6 +79,13 @@ export function age(time, nowMs) {
   return `${Math.floor(seconds / 86_400)}d`;
 }
 
+/** How long until then, roughly: now, in 12s, in 5m, in 3h, in 8d. */
+export function until(time, nowMs) {
+  const seconds = Math.ceil((Date.parse(time) - nowMs) / 1000);
+  if (Number.isNaN(seconds)) return "–";
+  return seconds < 1 ? "now" : `in ${age(new Date(0), seconds * 1000).replace("now", "1s")}`;
+}
+
 const pad = (value, length = 2) => String(value).padStart(length, "0");
 
 /** 14:03:09.120, in the reader's own zone. */
@@ -94,6 +101,11 @@ export function dateTime(time) {
   if (Number.isNaN(date.getTime())) return "–";
   const day = `${date.getFullYear()}-${pad(date.getMonth() + 1)}-${pad(date.getDate())}`;
   return `${day} ${timeOfDay(time, false)}`;
+}
+
+/** A time for an input of the type datetime-local, in the reader's zone. */
+export function localInput(time) {
+  return dateTime(time).replace(" ", "T");
 }
 
 export const shortId = (id) => (id ? id.slice(0, 13) : "–");

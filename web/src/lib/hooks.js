@@ -2,6 +2,10 @@
 // Loading data, keys, sizes.
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import { get } from "./api.js";
+import { listen } from "./overview.js";
+
+const EVERY_MS = 5000;
+const SOON_MS = 700;
 
 /** {data, problem, isLoading, reload}: the answer of a path; null = load nothing. The data of the
  *  former answer stays until the next one has come. */
@@ -32,6 +36,35 @@ export function useApi(path) {
   }, [path, round]);
   const reload = useCallback(() => setRound((n) => n + 1), []);
   return { ...state, reload };
+}
+
+/** useApi() that stays up to date: asked again every few seconds while the page is seen, when it is
+ *  seen again, and soon after a run has changed. */
+export function useLive(path) {
+  const state = useApi(path);
+  const { reload } = state;
+  useEffect(() => {
+    let soon = null;
+    const again = () => {
+      if (!document.hidden) reload();
+    };
+    const later = () => {
+      soon ??= setTimeout(() => {
+        soon = null;
+        again();
+      }, SOON_MS);
+    };
+    const timer = setInterval(again, EVERY_MS);
+    const stop = listen({ runs: later, open: (isFirst) => isFirst || later() });
+    document.addEventListener("visibilitychange", again);
+    return () => {
+      clearInterval(timer);
+      clearTimeout(soon);
+      stop();
+      document.removeEventListener("visibilitychange", again);
+    };
+  }, [reload]);
+  return state;
 }
 
 /** Keys as {"j": handler}; not while somebody types or a dialog is open. */

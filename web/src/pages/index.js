@@ -3,11 +3,13 @@
 import { Health } from "./health.jsx";
 import { Policies } from "./policies.jsx";
 import { Runs } from "./runs.jsx";
+import { Sources } from "./sources.jsx";
 import { Warnings } from "./warnings.jsx";
 
 export const PAGES = [
   { key: "runs", name: "Runs", icon: "runs", jump: "r", Page: Runs },
   { key: "warnings", name: "Warnings", icon: "bell", jump: "w", Page: Warnings },
+  { key: "sources", name: "Sources", icon: "clock", jump: "s", Page: Sources, isDuty: true },
   { key: "policies", name: "Policies", icon: "shield", jump: "p", Page: Policies },
   { key: "health", name: "Health", icon: "pulse", jump: "h", Page: Health },
 ];

@@ -2,7 +2,7 @@
 // Small parts that all pages are put together from.
 import { parseJson } from "../lib/json.js";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { age, dateTime } from "../lib/format.js";
+import { age, dateTime, until } from "../lib/format.js";
 import { statusOf } from "../lib/status.js";
 import { useSignal } from "../lib/store.js";
 import { clock, now } from "../lib/time.js";
@@ -96,6 +96,36 @@ export function Age({ time }) {
     <time dateTime={time} title={dateTime(time)}>
       {age(time, now())}
     </time>
+  );
+}
+
+/** The time that is left until then. */
+export function Due({ time, late = "due" }) {
+  useSignal(clock);
+  if (!time) return <span class="faint">–</span>;
+  const text = until(time, now());
+  return (
+    <time dateTime={time} title={dateTime(time)}>
+      {text === "now" ? late : text}
+    </time>
+  );
+}
+
+/** One of several views, as buttons of which one is pressed. */
+export function Segments({ label, items, chosen, onChange }) {
+  return (
+    <div class="segments" role="group" aria-label={label}>
+      {items.map(([key, name]) => (
+        <button
+          key={key}
+          type="button"
+          aria-pressed={chosen === key ? "true" : "false"}
+          onClick={() => onChange(key)}
+        >
+          {name}
+        </button>
+      ))}
+    </div>
   );
 }
 
