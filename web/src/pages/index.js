@@ -2,6 +2,7 @@
 // The pages: one row each. jump: the key after `g`; isDuty: about agents on duty.
 import { Health } from "./health.jsx";
 import { Policies } from "./policies.jsx";
+import { Queue } from "./queue.jsx";
 import { Runs } from "./runs.jsx";
 import { Sources } from "./sources.jsx";
 import { Warnings } from "./warnings.jsx";
@@ -10,6 +11,7 @@ export const PAGES = [
   { key: "runs", name: "Runs", icon: "runs", jump: "r", Page: Runs },
   { key: "warnings", name: "Warnings", icon: "bell", jump: "w", Page: Warnings },
   { key: "sources", name: "Sources", icon: "clock", jump: "s", Page: Sources, isDuty: true },
+  { key: "queue", name: "Queue", icon: "stack", jump: "q", Page: Queue, isDuty: true },
   { key: "policies", name: "Policies", icon: "shield", jump: "p", Page: Policies },
   { key: "health", name: "Health", icon: "pulse", jump: "h", Page: Health },
 ];
