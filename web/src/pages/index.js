@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The pages: one row each. jump: the key after `g`; isDuty: about agents on duty.
+import { FollowUps } from "./follow-ups.jsx";
 import { Health } from "./health.jsx";
 import { Policies } from "./policies.jsx";
 import { Queue } from "./queue.jsx";
@@ -12,6 +13,7 @@ export const PAGES = [
   { key: "warnings", name: "Warnings", icon: "bell", jump: "w", Page: Warnings },
   { key: "sources", name: "Sources", icon: "clock", jump: "s", Page: Sources, isDuty: true },
   { key: "queue", name: "Queue", icon: "stack", jump: "q", Page: Queue, isDuty: true },
+  { key: "follow-ups", name: "Follow-ups", icon: "next", jump: "f", Page: FollowUps, isDuty: true },
   { key: "policies", name: "Policies", icon: "shield", jump: "p", Page: Policies },
   { key: "health", name: "Health", icon: "pulse", jump: "h", Page: Health },
 ];
