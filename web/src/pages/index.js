@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The pages: one row each. jump: the key after `g`; isDuty: about agents on duty.
+import { Budgets } from "./budgets.jsx";
 import { FollowUps } from "./follow-ups.jsx";
 import { Health } from "./health.jsx";
 import { Policies } from "./policies.jsx";
@@ -14,6 +15,7 @@ export const PAGES = [
   { key: "sources", name: "Sources", icon: "clock", jump: "s", Page: Sources, isDuty: true },
   { key: "queue", name: "Queue", icon: "stack", jump: "q", Page: Queue, isDuty: true },
   { key: "follow-ups", name: "Follow-ups", icon: "next", jump: "f", Page: FollowUps, isDuty: true },
+  { key: "budgets", name: "Budgets", icon: "gauge", jump: "b", Page: Budgets, isDuty: true },
   { key: "policies", name: "Policies", icon: "shield", jump: "p", Page: Policies },
   { key: "health", name: "Health", icon: "pulse", jump: "h", Page: Health },
 ];
