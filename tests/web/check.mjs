@@ -3,6 +3,7 @@
 // glance (each page in one view), places (each state in every view). One line of TAP for each.
 import { dirname } from "node:path";
 import { launch } from "./browser.mjs";
+import { dutyServedTests, dutyTests } from "./duty.mjs";
 import { mockedTests, placeTests } from "./mocked.mjs";
 import { servedTests } from "./served.mjs";
 import { unitTests } from "./unit.mjs";
@@ -37,7 +38,9 @@ const browser = await launch(chromium);
 try {
   if (parts.includes("unit")) await unitTests(test, web, dirname(dist));
   if (parts.includes("served")) await servedTests(test, browser, rondo);
+  if (parts.includes("served")) await dutyServedTests(test, browser, rondo);
   if (parts.includes("mocked")) await mockedTests(test, browser, dist);
+  if (parts.includes("mocked")) await dutyTests(test, browser, dist);
   if (parts.includes("glance")) await placeTests(test, browser, dist, true);
   if (parts.includes("places")) await placeTests(test, browser, dist, false);
 } finally {

@@ -6,7 +6,7 @@ import { PAGES, PLACES, scene } from "./places.mjs";
 import { showcase, World } from "./mock/model.mjs";
 import { Mock } from "./mock/server.mjs";
 
-async function withMock(browser, dist, world, run, more = {}) {
+export async function withMock(browser, dist, world, run, more = {}) {
   const server = await new Mock({ folder: dist, world, ...more.mock }).start();
   const page = await open(browser, `${server.url}/${more.path ?? ""}`, more.view);
   try {

@@ -270,6 +270,65 @@ export const PLACES = [
     path: () => "#/warnings?kind=storage",
     act: (page) => page.waitForSelector(".empty"),
   },
+  { name: "sources", path: () => "#/sources", act: (page) => page.waitForSelector(".entry") },
+  {
+    name: "sources-none",
+    path: () => "#/sources",
+    before: ({ world }) => Object.assign(world.duty, { sources: [] }),
+    act: (page) => page.waitForSelector(".empty"),
+  },
+  { name: "queue", path: () => "#/queue", act: (page) => page.waitForSelector(".entry .toned") },
+  {
+    name: "queue-empty",
+    path: () => "#/queue",
+    before: ({ world }) => Object.assign(world.duty, { requests: [] }),
+    act: (page) => page.waitForSelector(".empty"),
+  },
+  {
+    name: "queue-refused",
+    path: () => "#/queue?show=refused",
+    act: (page) => page.waitForSelector(".entry"),
+  },
+  {
+    name: "follow-ups",
+    path: () => "#/follow-ups?show=all",
+    act: (page) => page.waitForSelector(".entry"),
+  },
+  {
+    name: "follow-ups-none",
+    path: () => "#/follow-ups",
+    before: ({ world }) => Object.assign(world.duty, { followUps: [] }),
+    act: (page) => page.waitForSelector(".empty"),
+  },
+  {
+    name: "follow-ups-change",
+    path: () => "#/follow-ups",
+    act: async (page) => {
+      await page.getByRole("button", { name: "Change the follow-up of checker" }).click();
+      await page.waitForSelector("dialog[open]");
+    },
+  },
+  {
+    name: "follow-ups-read-only",
+    path: () => "#/follow-ups",
+    setup: (folder) => mock(folder, { scope: "read" }),
+    act: (page) => page.waitForSelector(".entry"),
+  },
+  { name: "budgets", path: () => "#/budgets", act: (page) => page.waitForSelector(".budget") },
+  {
+    name: "budgets-reset-dialog",
+    path: () => "#/budgets",
+    act: async (page) => {
+      await page.getByRole("button", { name: "Reset the budgets of nightly" }).click();
+      await page.waitForSelector("dialog[open]");
+    },
+  },
+  {
+    name: "budgets-none",
+    path: () => "#/budgets",
+    before: ({ world }) => Object.assign(world.duty, { budgets: [] }),
+    act: (page) => page.waitForSelector(".empty"),
+  },
   { name: "health", path: () => "#/health", act: (page) => page.waitForSelector(".cards") },
   {
     name: "keys",
@@ -300,5 +359,9 @@ export const PAGES = [
   "run-details",
   "policies",
   "warnings",
+  "sources",
+  "queue",
+  "follow-ups",
+  "budgets",
   "health",
 ];

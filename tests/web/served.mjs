@@ -25,7 +25,7 @@ async function freePort() {
   return port;
 }
 
-async function until(what, act) {
+export async function until(what, act) {
   const deadline = Date.now() + DEADLINE_MS;
   for (;;) {
     const value = await act().catch(() => null);
@@ -36,7 +36,7 @@ async function until(what, act) {
 }
 
 /** A store with its server, in a folder of its own. */
-class Place {
+export class Place {
   constructor(rondo) {
     this.rondo = rondo;
     this.folder = mkdtempSync(join(tmpdir(), "rondo-web-"));
@@ -51,10 +51,15 @@ class Place {
     chmodSync(join(this.folder, "worker.sh"), 0o755);
   }
 
-  async serve(...options) {
+  serve(...options) {
+    return this.serveWith(["serve", ...options]);
+  }
+
+  /** words: the command and its options */
+  async serveWith(words) {
     this.port ??= await freePort();
     this.url = `http://127.0.0.1:${this.port}`;
-    this.server = this.start(["serve", "--listen", `127.0.0.1:${this.port}`, ...options]);
+    this.server = this.start([...words, "--listen", `127.0.0.1:${this.port}`]);
     await until("the server answers", async () => (await fetch(`${this.url}/healthz`)).ok);
   }
 

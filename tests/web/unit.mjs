@@ -80,6 +80,15 @@ export async function unitTests(test, web, folder) {
   const { diffLines, hunks } = await load(web, "lib/diff.js", folder);
   const format = await load(web, "lib/format.js", folder);
 
+  await test("how long until then is told roughly, and what is over is now", () => {
+    const now = Date.parse("2026-11-21T09:00:00.000Z");
+    const texts = [-5000, 0, 400, 59_000, 60_000, 3_600_000, 5 * 86_400_000].map((ms) =>
+      format.until(new Date(now + ms).toISOString(), now),
+    );
+    assert.deepEqual(texts, ["now", "now", "in 1s", "in 59s", "in 1m", "in 1h", "in 5d"]);
+    assert.equal(format.until("soon", now), "–");
+  });
+
   await test("no text that a page shows turns its direction or hides a part of itself", () => {
     const dirty = {
       a: "x\u202ey\u2066\u200b\ufeff\u{e0041}\u009b31m\u2028z \u00a0\u3000é漢👍",

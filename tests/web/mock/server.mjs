@@ -4,6 +4,7 @@
 import { createServer } from "node:http";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { duty, DUTY_ROUTES } from "./duty.mjs";
 import { limitsOf, World } from "./model.mjs";
 
 const TYPES = {
@@ -46,6 +47,7 @@ export class Mock {
       delayMs: 0,
       requests: [],
     });
+    world.duty ??= duty();
     world.listeners.add((kind, value) => this.#onWorld(kind, value));
     this.rows = new Map();
   }
@@ -461,8 +463,7 @@ function check(text) {
 const shape = (path) =>
   path
     .map((part, at) =>
-      at > 0 &&
-      (path[at - 1] === "runs" || path[at - 1] === "checkpoints" || path[at - 1] === "history")
+      at > 0 && ["runs", "checkpoints", "history", "follow-ups", "budgets"].includes(path[at - 1])
         ? ":id"
         : part,
     )
@@ -603,6 +604,14 @@ const ROUTES = {
     },
   ],
 };
+for (const [name, [scope, handler]] of Object.entries(DUTY_ROUTES)) {
+  ROUTES[name] = [
+    scope,
+    function (asked) {
+      return handler(this, asked);
+    },
+  ];
+}
 for (const action of Object.keys(ACTIONS)) {
   ROUTES[`POST runs/:id/${action}`] = [
     "operate",
