@@ -114,7 +114,17 @@ export function plural(n, one, many = `${one}s`) {
   return `${count(n)} ${n === 1 ? one : many}`;
 }
 
-const UNITS = { iterations: count, tokens: short, cost: money, time: spanOfNs };
+const UNITS = {
+  iterations: count,
+  tokens: short,
+  cost: money,
+  time: spanOfNs,
+  daemon_daily_token_budget: short,
+  daemon_token_budget: short,
+  daemon_daily_cost_budget: money,
+  daemon_weekly_cost_budget: money,
+  daemon_cost_budget: money,
+};
 
 /** A value of a limit in the limit's own unit. */
 export function ofLimit(name, value) {
@@ -126,6 +136,11 @@ export const LIMIT_NAMES = {
   tokens: "Tokens",
   cost: "Cost",
   time: "Active time",
+  daemon_daily_token_budget: "Tokens of the day",
+  daemon_token_budget: "Tokens of its life",
+  daemon_daily_cost_budget: "Cost of the day",
+  daemon_weekly_cost_budget: "Cost of the week",
+  daemon_cost_budget: "Cost of its life",
 };
 
 /** Why a condition is as it is, in words: the exit code says more than "exit_nonzero". */
