@@ -2,6 +2,7 @@
 /* What a warning says, and in which words. */
 #include "alert/warning.h"
 
+#include "agent/budget/ledger.h"
 #include "base/clock.h"
 #include "base/json/json.h"
 #include "base/text/plain.h"
@@ -126,7 +127,8 @@ void warning_from_event(const struct journal_event *event, enum warning_kind kin
 static void write_amount(struct json_writer *writer, const char *key, const struct warning *warning,
                          int64_t amount)
 {
-    if (strcmp(warning->limit_name, run_limit_name(RUN_LIMIT_COST)) == 0) {
+    if (strcmp(warning->limit_name, run_limit_name(RUN_LIMIT_COST)) == 0 ||
+        budget_is_cost(warning->limit_name)) {
         auto_buf struct buf money = {0};
         text_money(amount, &money);
         json_write_raw(writer, key, buf_string(&money));

@@ -26,6 +26,16 @@ const struct budget_kind_row budget_kinds[BUDGET_KIND_COUNT] = {
     [BUDGET_LIFE_COST] = {"daemon_cost_budget", BUDGET_LIFE, true},
 };
 
+bool budget_is_cost(const char *limit_name)
+{
+    for (enum budget_kind i = 0; i < BUDGET_KIND_COUNT; i++) {
+        if (strcmp(budget_kinds[i].name, limit_name) == 0) {
+            return budget_kinds[i].is_cost;
+        }
+    }
+    return false;
+}
+
 /** Sum that stays at its largest value: a limit must never come undone. */
 static int64_t add_up(int64_t a, int64_t b)
 {

@@ -43,6 +43,9 @@ struct budget_kind_row {
 /** By enum budget_kind. */
 extern const struct budget_kind_row budget_kinds[BUDGET_KIND_COUNT];
 
+/** Whether a limit with that name is a budget of cost. */
+bool budget_is_cost(const char *limit_name);
+
 struct budget_amount {
     int64_t tokens;
     int64_t cost_micro; /**< millionths of a dollar */

@@ -88,6 +88,20 @@ WORLD_TEST(money_is_shown_in_dollars)
     assert_int_equal(world_warnings(world, "\"limit\":2.00,\"value\":1.75,\"remaining\":0.25"), 1);
 }
 
+WORLD_TEST(budgets_of_cost_are_shown_in_dollars_and_those_of_tokens_are_not)
+{
+    struct monitor_world *world = *state;
+    struct test_run run = world_run(world, "fixer", "");
+    world_event(world, &run, "limit.warning",
+                "{\"limit_name\":\"daemon_daily_cost_budget\",\"limit\":2000000,"
+                "\"value\":1750000}");
+    world_event(world, &run, "limit.warning",
+                "{\"limit_name\":\"daemon_daily_token_budget\",\"limit\":1000,\"value\":800}");
+    world_tick(world);
+    assert_int_equal(world_warnings(world, "\"limit\":2.00,\"value\":1.75,\"remaining\":0.25"), 1);
+    assert_int_equal(world_warnings(world, "\"limit\":1000,\"value\":800,\"remaining\":200"), 1);
+}
+
 WORLD_TEST(a_denial_that_ends_a_run_is_said_once)
 {
     struct monitor_world *world = *state;
