@@ -48,10 +48,27 @@ static const struct {
     {"chroot", "", 1, false},
     {"strace", "eopsuaEIOPSXb", 0, false},
     {"watch", "nq", 0, false},
+    {"ssh-agent", "aEOPt", 0, false},
+    {"setpriv", "", 0, false},
+    {"prlimit", "p", 0, false},
+    {"numactl", "CNPmilp", 0, false},
+    {"fakeroot", "lsibu", 0, false},
+    {"dbus-run-session", "", 0, false},
+    {"systemd-run", "pEMHtu", 0, false},
+    {"systemd-inhibit", "", 0, false},
+    {"linux32", "", 0, false},
+    {"linux64", "", 0, false},
     {"eval", "", 0, false},
 };
 
 static const char *const shells[] = {"sh", "bash", "dash", "zsh", "ksh", "ash", "mksh", "rbash"};
+
+/** Programs that give the value of -c or --command to a shell. */
+static const char *const commanders[] = {"script", "su", "runuser", "flock"};
+
+/** Options of git before its sub-command that take the next word. */
+static const char *const git_valued[] = {
+    "-C", "-c", "--git-dir", "--work-tree", "--namespace", "--config-env", "--attr-source"};
 
 void canonical_program(const char *word, const char *folder, struct buf *ret_text)
 {
@@ -98,14 +115,13 @@ static bool is_assignment(const char *word)
     return len > 0 && !ascii_is_digit(word[0]) && word[len] == '=';
 }
 
-static bool is_shell(const char *name)
+static bool is_in_list(const char *word, const char *const *list, size_t count)
 {
-    for (size_t i = 0; i < sizeof(shells) / sizeof(shells[0]); i++) {
-        if (strcmp(shells[i], name) == 0) {
-            return true;
-        }
+    size_t i = 0;
+    while (i < count && strcmp(list[i], word) != 0) {
+        i++;
     }
-    return false;
+    return i < count;
 }
 
 /** The text after -c; NULL when there is none. */
@@ -131,11 +147,15 @@ static size_t skip_options(char *const *words, size_t wrapper)
     size_t operands = wrappers[wrapper].operands;
     for (; words[i] != NULL; i++) {
         const char *word = words[i];
+        bool is_env = strcmp(wrappers[wrapper].name, "env") == 0;
+        if (strcmp(word, "-") == 0 && is_env) {
+            continue; /* the same as -i */
+        }
         if (word[0] == '-' && word[1] != '\0') {
             bool is_short = word[1] != '-' && word[2] == '\0';
             bool is_valued = is_short && strchr(wrappers[wrapper].valued, word[1]) != NULL;
             /* env -S: its value is a command line, which begins with the next word. */
-            bool is_line = word[1] == 'S' && strcmp(wrappers[wrapper].name, "env") == 0;
+            bool is_line = word[1] == 'S' && is_env;
             i += is_valued && !is_line && words[i + 1] != NULL ? 1 : 0;
         } else if (wrappers[wrapper].takes_variables && is_assignment(word)) {
             continue;
@@ -152,6 +172,44 @@ static void add_script(struct canonical_commands *commands, const char *text, co
 
 static void add_words(struct canonical_commands *commands, char *const *words, const char *folder);
 
+/** The value of -c or --command, whatever is before it; NULL when there is none. */
+static const char *command_option_of(char *const *words)
+{
+    static const char name[] = "--command";
+    for (size_t i = 1; words[i] != NULL; i++) {
+        const char *word = words[i];
+        size_t len = strlen(word);
+        if (strncmp(word, name, sizeof(name) - 1) == 0 && word[sizeof(name) - 1] == '=') {
+            return word + sizeof(name);
+        }
+        bool is_short = word[0] == '-' && word[1] != '-' && len > 1 && word[len - 1] == 'c';
+        if (is_short || strcmp(word, name) == 0) {
+            return words[i + 1];
+        }
+    }
+    return NULL;
+}
+
+/** `git -C folder push` is `git push`. */
+static void add_sub_command(struct canonical_commands *commands, char *const *words)
+{
+    auto_buf struct buf line = {0};
+    size_t i = 1;
+    for (; words[i] != NULL && words[i][0] == '-'; i++) {
+        bool is_valued =
+            is_in_list(words[i], git_valued, sizeof(git_valued) / sizeof(git_valued[0]));
+        i += is_valued && words[i + 1] != NULL ? 1 : 0;
+    }
+    if (i == 1 || words[i] == NULL) {
+        return;
+    }
+    buf_append_string(&line, "git");
+    for (; words[i] != NULL; i++) {
+        buf_printf(&line, " %s", words[i]);
+    }
+    add_line(commands, &line);
+}
+
 /** Commands that are arguments of `words`. */
 static void add_inner(struct canonical_commands *commands, char *const *words, const char *folder)
 {
@@ -159,10 +217,18 @@ static void add_inner(struct canonical_commands *commands, char *const *words, c
     shell_word_base_name(words[0], name);
     if (is_assignment(words[0])) {
         add_words(commands, words + 1, folder);
-    } else if (is_shell(name)) {
+    } else if (is_in_list(name, shells, sizeof(shells) / sizeof(shells[0]))) {
         const char *script = script_of(words);
         if (script != NULL) {
             add_script(commands, script, folder);
+        }
+    }
+    if (strcmp(name, "git") == 0) {
+        add_sub_command(commands, words);
+    } else if (is_in_list(name, commanders, sizeof(commanders) / sizeof(commanders[0]))) {
+        const char *command = command_option_of(words);
+        if (command != NULL) {
+            add_script(commands, command, folder);
         }
     }
     for (size_t i = 0; i < sizeof(wrappers) / sizeof(wrappers[0]); i++) {

@@ -129,6 +129,18 @@ TEST(a_command_that_starts_another_one_is_both)
         {"xargs -n 1 rm", "xargs -n 1 rm; rm"},
         {"env -S 'git push'", "env -S git push; git push"},
         {"git commit -m 'a; git push'", "git commit -m a; git push"},
+        {"env - git push", "env - git push; git push"},
+        {"git -C . push", "git -C . push; git push"},
+        {"git --git-dir .git -c a=b -p push x", "git --git-dir .git -c a=b -p push x; git push x"},
+        {"git --git-dir=.git push", "git --git-dir=.git push; git push"},
+        {"git --version", "git --version"},
+        {"git -C", "git -C"},
+        {"script -qc 'git push'", "script -qc git push; git push"},
+        {"script -q --command='git push' x", "script -q --command=git push x; git push"},
+        {"su root -c 'git push'", "su root -c git push; git push"},
+        {"flock x -c 'git push'", "flock x -c git push; git push"},
+        {"ssh-agent -t 5 git push", "ssh-agent -t 5 git push; git push"},
+        {"systemd-run -p A=b git push", "systemd-run -p A=b git push; git push"},
     };
     for (size_t i = 0; i < COUNT(cases); i++) {
         expect_command(cases[i].command, false, cases[i].lines);
