@@ -121,6 +121,10 @@
 #define LIMIT_MEMORY_WORD_BYTES 128
 /** Memories that one search of the store gives. */
 #define LIMIT_MEMORY_FOUND 200
+/** Bytes of the vector of a memory: one for each dimension. */
+#define LIMIT_MEMORY_VECTOR_BYTES (8 * LIMIT_KIB)
+/** Bytes of the name of the model of a vector. */
+#define LIMIT_MEMORY_MODEL_LEN 160
 /** A file of memories that is imported, bytes. */
 #define LIMIT_MEMORY_IMPORT_BYTES (256 * LIMIT_MIB)
 /** Memories in it. */

@@ -35,12 +35,18 @@ struct store_memory {
     const char *content;
     const char *grams; /**< further words by which it is found; not given when reading */
     double score;      /**< of a search: higher is better; else 0 */
+    /** The vector of the content, as the layer above encodes it, and the model that made it. Given
+     *  when reading vectors, which gives neither texts nor numbers but id, kind and created_ns. */
+    const void *vector;
+    size_t vector_len;
+    const char *vector_model;
 };
 
 enum store_memory_change_kind {
     STORE_MEMORY_ADD = 0,     /**< `memory`; one with its id that is there already stays */
     STORE_MEMORY_FORGET,      /**< the one with memory.id; if it is not there, nothing happens */
     STORE_MEMORY_CONSOLIDATE, /**< the one with memory.id gets memory.consolidated_ns */
+    STORE_MEMORY_EMBED,       /**< the one with memory.id gets memory.vector, in place of another */
     STORE_MEMORY_PRUNE,       /**< of memory.owner and memory.kind only the `keep` newest stay */
 };
 
@@ -56,6 +62,13 @@ struct store_memory_word {
     const char *beginning; /**< or NULL */
 };
 
+/** What to read of vectors. */
+enum store_vectors {
+    STORE_VECTORS_NONE = 0,
+    STORE_VECTORS_GIVEN,   /**< those of vector_model, in the order of ids */
+    STORE_VECTORS_MISSING, /**< memories that have none of vector_model, in the order of ids */
+};
+
 /** Which memories to read. */
 struct store_memory_query {
     int64_t id;                            /**< exactly this one; 0 = all that the rest selects */
@@ -66,7 +79,11 @@ struct store_memory_query {
     bool is_oldest_first;                  /**< else newest first; not for a search */
     const struct store_memory_word *words; /**< a search by any of them, best first; or NULL */
     size_t word_count;
-    uint32_t limit; /**< 0 = all; a search gives at most LIMIT_MEMORY_FOUND */
+    enum store_vectors vectors; /**< not for a search; then all but owner, kinds,
+                                     category and limit is ignored of the rest */
+    const char *vector_model;
+    int64_t after_id; /**< STORE_VECTORS_MISSING: only ids after this one */
+    uint32_t limit;   /**< 0 = all; a search gives at most LIMIT_MEMORY_FOUND */
 };
 
 /** Return false to end the reading. */

@@ -53,6 +53,18 @@ static int check_memory(const struct store_memory *memory, struct rondo_error *e
     return r;
 }
 
+static int check_vector(const struct store_memory *memory, struct rondo_error *err)
+{
+    if (memory->vector == NULL || memory->vector_len == 0) {
+        return error_set(err, RONDO_ERR_INVALID, "the vector of a memory is missing");
+    }
+    if (memory->vector_len > LIMIT_MEMORY_VECTOR_BYTES) {
+        return error_set(err, RONDO_ERR_LIMIT, "the vector of a memory is longer than %ld bytes",
+                         LIMIT_MEMORY_VECTOR_BYTES);
+    }
+    return check_part("the model", memory->vector_model, 1, LIMIT_MEMORY_MODEL_LEN, err);
+}
+
 static int check_change(const struct store_memory_change *change, struct rondo_error *err)
 {
     if ((unsigned)change->memory.kind >= STORE_MEMORY_KIND_COUNT) {
@@ -67,6 +79,8 @@ static int check_change(const struct store_memory_change *change, struct rondo_e
         return change->memory.consolidated_ns > 0
                    ? 0
                    : error_set(err, RONDO_ERR_INVALID, "the time of a memory is missing");
+    case STORE_MEMORY_EMBED:
+        return check_vector(&change->memory, err);
     case STORE_MEMORY_FORGET:
         return 0;
     }

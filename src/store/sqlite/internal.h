@@ -159,6 +159,9 @@ int sqlite_row_document(const struct sqlite_connection *connection, sqlite3_stmt
 /** Columns MEMORY_COLUMNS and the score. */
 int sqlite_row_memory(const struct sqlite_connection *connection, sqlite3_stmt *statement,
                       struct store_memory *ret_memory, struct rondo_error *err);
+/** The same for a row of id, kind, time and vector. */
+int sqlite_row_vector(const struct sqlite_connection *connection, sqlite3_stmt *statement,
+                      struct store_memory *ret_memory, struct rondo_error *err);
 /** A row of numbers that are not negative, or NULL. @param what the row, for the error */
 int sqlite_row_numbers(const struct sqlite_connection *connection, sqlite3_stmt *statement,
                        const char *what, struct rondo_error *err);

@@ -107,10 +107,30 @@ static int add_memory(struct sqlite_connection *writer, const struct store_memor
     return run_for_id(writer, SQL_MEMORY_INDEX, memory->id, 0, err);
 }
 
+static int embed_memory(struct sqlite_connection *writer, const struct store_memory *memory,
+                        uint64_t *changed, struct rondo_error *err)
+{
+    sqlite3_stmt *statement;
+    int r = sqlite_statement(writer, SQL_VECTOR_PUT, &statement, err);
+    if (r < 0) {
+        return r;
+    }
+    sqlite_bind_number(statement, 1, memory->id);
+    sqlite_bind_string(statement, 2, memory->vector_model);
+    sqlite_bind_bytes(statement, 3, memory->vector, memory->vector_len);
+    r = sqlite_run(writer, statement, "add a vector", err);
+    sqlite3_clear_bindings(statement);
+    *changed += r == 0 ? (uint64_t)sqlite3_changes(writer->db) : 0;
+    return r;
+}
+
 static int forget_memory(struct sqlite_connection *writer, int64_t id, uint64_t *changed,
                          struct rondo_error *err)
 {
     int r = run_for_id(writer, SQL_MEMORY_UNINDEX, id, 0, err);
+    if (r == 0) {
+        r = run_for_id(writer, SQL_VECTOR_DELETE, id, 0, err);
+    }
     if (r == 0) {
         r = run_for_id(writer, SQL_MEMORY_DELETE, id, 0, err);
     }
@@ -170,6 +190,8 @@ static int apply_change(struct sqlite_connection *writer, const struct store_mem
         *changed += r == 0 ? (uint64_t)sqlite3_changes(writer->db) : 0;
         return r;
     }
+    case STORE_MEMORY_EMBED:
+        return embed_memory(writer, &change->memory, changed, err);
     case STORE_MEMORY_PRUNE:
         return prune_memories(writer, change, changed, err);
     }
@@ -244,5 +266,7 @@ int sqlite_read_memories(struct store *base, const struct store_memory_query *qu
 {
     struct sqlite_store *store = (struct sqlite_store *)base;
     return query->words != NULL ? sqlite_search_memories(store, query, fn, context, err)
-                                : list_memories(store, query, fn, context, err);
+           : query->vectors != STORE_VECTORS_NONE
+               ? sqlite_read_vectors(store, query, fn, context, err)
+               : list_memories(store, query, fn, context, err);
 }

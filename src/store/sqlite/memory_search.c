@@ -214,3 +214,47 @@ int sqlite_search_memories(struct sqlite_store *store, const struct store_memory
     qsort(words, count, sizeof(words[0]), compare_counts);
     return search_counted(store, query, range, words, count, &counted, err);
 }
+
+/* ---- Vectors -------------------------------------------------------------------------------- */
+
+static int give_vectors(struct sqlite_connection *reader, sqlite3_stmt *statement,
+                        store_memory_fn *fn, void *context, struct rondo_error *err)
+{
+    int r;
+    while ((r = sqlite_step_row(reader, statement, "read vectors", err)) == 1) {
+        struct store_memory memory;
+        r = sqlite_row_vector(reader, statement, &memory, err);
+        if (r < 0 || !fn(&memory, context)) {
+            return r;
+        }
+    }
+    return r;
+}
+
+int sqlite_read_vectors(struct sqlite_store *store, const struct store_memory_query *query,
+                        store_memory_fn *fn, void *context, struct rondo_error *err)
+{
+    bool are_given = query->vectors == STORE_VECTORS_GIVEN;
+    sqlite3_stmt *statement;
+    struct sqlite_connection *reader = NULL;
+    struct id_range range;
+    int r = find_range(store, query->owner, &range, err);
+    if (r == 0) {
+        r = sqlite_read_begin(store, are_given ? SQL_VECTOR_LIST : SQL_VECTOR_MISSING, &reader,
+                              &statement, err);
+    }
+    if (r < 0) {
+        return r;
+    }
+    bool has_begun = !are_given && query->after_id >= range.low;
+    sqlite_bind_number(statement, 1, has_begun ? query->after_id + 1 : range.low);
+    sqlite_bind_number(statement, 2, range.high);
+    sqlite_bind_number(statement, 3, query->kinds != 0 ? query->kinds : UINT32_MAX);
+    sqlite_bind_string(statement, 4, query->category);
+    sqlite_bind_string(statement, 5, query->vector_model);
+    sqlite_bind_number(statement, 6, query->limit == 0 ? -1 : (int64_t)query->limit);
+    r = are_given ? give_vectors(reader, statement, fn, context, err)
+                  : sqlite_give_memories(reader, statement, fn, context, err);
+    sqlite_read_end(reader, statement);
+    return r;
+}

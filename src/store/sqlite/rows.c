@@ -287,6 +287,23 @@ int sqlite_row_memory(const struct sqlite_connection *connection, sqlite3_stmt *
     return finish(&row, connection, "a memory", err);
 }
 
+int sqlite_row_vector(const struct sqlite_connection *connection, sqlite3_stmt *statement,
+                      struct store_memory *ret_memory, struct rondo_error *err)
+{
+    struct sqlite_row row = {.statement = statement, .bad_column = -1};
+    *ret_memory = (struct store_memory){
+        .id = number(&row, 0, 1, INT64_MAX - 1),
+        .kind = (enum store_memory_kind)number(&row, 1, 0, STORE_MEMORY_KIND_COUNT - 1),
+        .created_ns = natural(&row, 2),
+        .vector = sqlite3_column_blob(statement, 3),
+        .vector_len = (size_t)sqlite3_column_bytes(statement, 3),
+    };
+    if (ret_memory->vector == NULL || ret_memory->vector_len > LIMIT_MEMORY_VECTOR_BYTES) {
+        refuse(&row, 3);
+    }
+    return finish(&row, connection, "a vector", err);
+}
+
 int sqlite_row_numbers(const struct sqlite_connection *connection, sqlite3_stmt *statement,
                        const char *what, struct rondo_error *err)
 {

@@ -167,6 +167,18 @@
     ", content = 'memories', content_rowid = 'id', prefix = '5'"            \
     ", tokenize = 'porter unicode61 remove_diacritics 2');"
 
+/* The vectors of memories. What selects them is here again, so that comparing all of an owner's
+ * reads no memory. */
+#define TABLES_7                     \
+    "CREATE TABLE memory_vectors ("  \
+    "  id INTEGER PRIMARY KEY,"      \
+    "  kind INTEGER NOT NULL,"       \
+    "  created_ns INTEGER NOT NULL," \
+    "  category TEXT NOT NULL,"      \
+    "  model TEXT NOT NULL,"         \
+    "  vector BLOB NOT NULL"         \
+    ") STRICT;"
+
 /* What lists show of a run. */
 #define RUNS_WARNINGS_3 "warnings INTEGER NOT NULL DEFAULT 0"
 #define RUNS_PAUSED_3   "is_paused INTEGER NOT NULL DEFAULT 0"
@@ -184,13 +196,14 @@ static const char *const migrations[] = {
     ("ALTER TABLE runs ADD COLUMN " RUNS_BOOT_5 ";"
      "ALTER TABLE runs ADD COLUMN " RUNS_MONOTONIC_5 ";"),
     TABLES_6,
+    TABLES_7,
 };
 
 /* All of them for a new store. SQLite reads the whole schema again for each column that is added.
  */
 static const char newest_schema[] =
     "CREATE TABLE runs (" RUNS_COLUMNS_1 ", " RUNS_WARNINGS_3 ", " RUNS_PAUSED_3 ", " RUNS_BOOT_5
-    ", " RUNS_MONOTONIC_5 ") STRICT;" TABLES_1 TABLES_2 TABLES_3 TABLES_4 TABLES_6;
+    ", " RUNS_MONOTONIC_5 ") STRICT;" TABLES_1 TABLES_2 TABLES_3 TABLES_4 TABLES_6 TABLES_7;
 
 uint32_t sqlite_schema_newest(void)
 {

@@ -254,6 +254,19 @@ const char *const sqlite_statements[SQL_COUNT] = {
         " ORDER BY rowid DESC LIMIT ?4) CROSS JOIN memories m CROSS JOIN memory_owners o"
         " WHERE m.id = i AND o.key = m.owner AND (?5 >> m.kind) & 1"
         " AND (?6 IS NULL OR m.category = ?6) ORDER BY s DESC, m.created_ns DESC, i DESC LIMIT ?7",
+    [SQL_VECTOR_PUT] =
+        "INSERT OR REPLACE INTO memory_vectors (id, kind, created_ns, category, model, vector)"
+        " SELECT id, kind, created_ns, category, ?2, ?3 FROM memories WHERE id = ?1",
+    [SQL_VECTOR_DELETE] = "DELETE FROM memory_vectors WHERE id = ?1",
+    [SQL_VECTOR_LIST] =
+        "SELECT id, kind, created_ns, vector FROM memory_vectors WHERE id BETWEEN ?1 AND ?2"
+        " AND (?3 >> kind) & 1 AND (?4 IS NULL OR category = ?4) AND model = ?5"
+        " ORDER BY id LIMIT ?6",
+    [SQL_VECTOR_MISSING] =
+        "SELECT " MEMORY_COLUMNS ", 0.0 FROM memories m CROSS JOIN memory_owners o"
+        " WHERE m.id BETWEEN ?1 AND ?2 AND o.key = m.owner AND (?3 >> m.kind) & 1"
+        " AND (?4 IS NULL OR m.category = ?4) AND NOT EXISTS (SELECT 1 FROM memory_vectors v"
+        " WHERE v.id = m.id AND v.model = ?5) ORDER BY m.id LIMIT ?6",
 
     [SQL_GC_COUNT] = "SELECT count(*), total(last_seq), (SELECT count(*) FROM checkpoints"
                      " WHERE run IN (SELECT key FROM runs WHERE " GARBAGE "))"

@@ -38,9 +38,9 @@ int memory_reserve_memories(struct store *base, const char *owner, uint32_t coun
 static void free_note(struct memory_note *note)
 {
     const struct store_memory *content = &note->content;
-    const char *const texts[] = {content->owner,  content->category, content->run_id,
-                                 content->source, content->metadata, content->content,
-                                 content->grams};
+    const char *const texts[] = {content->owner,  content->category,     content->run_id,
+                                 content->source, content->metadata,     content->content,
+                                 content->grams,  content->vector_model, content->vector};
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
         free((void *)(uintptr_t)texts[i]);
     }
@@ -80,6 +80,8 @@ static bool add_note(struct memory_store *store, const struct store_memory *memo
     note->content.metadata = memory_dup_string(memory->metadata);
     note->content.content = memory_dup_string(memory->content);
     note->content.grams = memory_dup_string(memory->grams);
+    note->content.vector = NULL;
+    note->content.vector_model = NULL;
     DL_INSERT_INORDER(store->notes, note, compare_age);
     return true;
 }
@@ -106,6 +108,15 @@ static uint64_t prune_notes(struct memory_store *store, const struct store_memor
     return deleted;
 }
 
+static void embed_note(struct memory_note *note, const struct store_memory *memory)
+{
+    free((void *)(uintptr_t)note->content.vector);
+    free((void *)(uintptr_t)note->content.vector_model);
+    note->content.vector = memory_dup_bytes(memory->vector, memory->vector_len);
+    note->content.vector_len = memory->vector_len;
+    note->content.vector_model = memory_dup_string(memory->vector_model);
+}
+
 static uint64_t apply_note(struct memory_store *store, const struct store_memory_change *change)
 {
     struct memory_note *note = find_note(store, change->memory.id);
@@ -120,6 +131,11 @@ static uint64_t apply_note(struct memory_store *store, const struct store_memory
     case STORE_MEMORY_CONSOLIDATE:
         if (note != NULL) {
             note->content.consolidated_ns = change->memory.consolidated_ns;
+        }
+        return note != NULL;
+    case STORE_MEMORY_EMBED:
+        if (note != NULL) {
+            embed_note(note, &change->memory);
         }
         return note != NULL;
     case STORE_MEMORY_PRUNE:
@@ -170,7 +186,12 @@ static double count_words(const struct store_memory *memory, const struct store_
 
 static bool matches(const struct store_memory *memory, const struct store_memory_query *query)
 {
-    return (query->id == 0 || memory->id == query->id) &&
+    bool has_vector = query->vectors != STORE_VECTORS_NONE && memory->vector_model != NULL &&
+                      strcmp(memory->vector_model, query->vector_model) == 0;
+    return (query->vectors == STORE_VECTORS_NONE ||
+            has_vector == (query->vectors == STORE_VECTORS_GIVEN)) &&
+           (query->vectors != STORE_VECTORS_MISSING || memory->id > query->after_id) &&
+           (query->id == 0 || memory->id == query->id) &&
            (query->owner == NULL || strcmp(memory->owner, query->owner) == 0) &&
            (query->kinds == 0 || ((query->kinds >> memory->kind) & 1) != 0) &&
            (query->category == NULL || strcmp(memory->category, query->category) == 0) &&
@@ -185,6 +206,13 @@ static int compare_scores(const void *left, const void *right)
         return first->score > second->score ? -1 : 1;
     }
     return first->id > second->id ? -1 : first->id < second->id;
+}
+
+static int compare_ids(const void *left, const void *right)
+{
+    const struct store_memory *first = left;
+    const struct store_memory *second = right;
+    return (first->id > second->id) - (first->id < second->id);
 }
 
 /** The memories that a query selects, in its order. @return owned */
@@ -209,6 +237,8 @@ static struct store_memory *gather(struct memory_store *store,
     }
     if (query->words != NULL) {
         qsort(found, count, sizeof(*found), compare_scores);
+    } else if (query->vectors != STORE_VECTORS_NONE) {
+        qsort(found, count, sizeof(*found), compare_ids);
     }
     *ret_count = count;
     return found;

@@ -107,7 +107,7 @@ static int memory_health(struct store *base, struct store_health *ret_health,
     *ret_health = (struct store_health){
         .location = "memory",
         .version = "memory",
-        .schema = 6,
+        .schema = 7,
         .run_count = HASH_COUNT(store->by_id),
         .event_count = store->order.count,
         .is_intact = true,

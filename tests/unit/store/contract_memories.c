@@ -256,3 +256,118 @@ CONTRACT_TEST(memories_of_a_batch_are_stored_with_its_events_or_not_at_all)
     assert_int_equal(test_commit(store, &batch).outcome, STORE_ALREADY_COMMITTED);
     assert_string_equal(read_some(store, &(struct store_memory_query){0}).contents, "one");
 }
+
+/* ---- Vectors -------------------------------------------------------------------------------- */
+
+static uint64_t embed(struct store *store, int64_t id, const char *model, const char *vector)
+{
+    uint64_t changed = 0;
+    const struct store_memory_change change = {
+        .kind = STORE_MEMORY_EMBED,
+        .memory = {.id = id, .vector = vector, .vector_len = strlen(vector), .vector_model = model},
+    };
+    assert_int_equal(apply(store, change, &changed), 0);
+    return changed;
+}
+
+static bool note_vector(const struct store_memory *memory, void *context)
+{
+    char *text = context;
+    size_t len = strlen(text);
+    snprintf(text + len, 256 - len, "%s%.*s", len > 0 ? "|" : "", (int)memory->vector_len,
+             (const char *)memory->vector);
+    return true;
+}
+
+static void expect_vectors(struct store *store, const struct store_memory_query *query,
+                           const char *expected)
+{
+    char text[256] = "";
+    struct store_memory_query vectors = *query;
+    vectors.vectors = STORE_VECTORS_GIVEN;
+    vectors.vector_model = "m";
+    assert_int_equal(store->ops->read_memories(store, &vectors, note_vector, text, NULL), 0);
+    assert_string_equal(text, expected);
+}
+
+CONTRACT_TEST(vectors_are_read_by_owner_kind_and_model)
+{
+    struct store *store = ((struct contract *)*state)->store;
+    int64_t one = add(store, "a", STORE_SEMANTIC, "one");
+    int64_t two = add(store, "a", STORE_EPISODIC, "two");
+    int64_t three = add(store, "b", STORE_SEMANTIC, "three");
+    int64_t four = add(store, "a", STORE_SEMANTIC, "four");
+    assert_int_equal(embed(store, two, "m", "V2"), 1);
+    assert_int_equal(embed(store, one, "m", "V1"), 1);
+    assert_int_equal(embed(store, three, "m", "V3"), 1);
+    assert_int_equal(embed(store, four, "other", "V4"), 1);
+    assert_int_equal(embed(store, four + 100, "m", "V5"), 0);
+    expect_vectors(store, &(struct store_memory_query){.owner = "a"}, "V1|V2");
+    expect_vectors(store, &(struct store_memory_query){.kinds = 1U << STORE_SEMANTIC}, "V1|V3");
+    expect_vectors(store, &(struct store_memory_query){.owner = "a", .category = "none"}, "");
+    expect_vectors(store, &(struct store_memory_query){.limit = 1}, "V1");
+    assert_int_equal(embed(store, one, "m", "W1"), 1);
+    expect_vectors(store, &(struct store_memory_query){.owner = "a"}, "W1|V2");
+}
+
+CONTRACT_TEST(memories_without_a_vector_of_a_model_are_found)
+{
+    struct store *store = ((struct contract *)*state)->store;
+    int64_t one = add(store, "a", STORE_SEMANTIC, "one");
+    int64_t two = add(store, "a", STORE_SEMANTIC, "two");
+    add(store, "a", STORE_SEMANTIC, "three");
+    embed(store, one, "m", "V1");
+    embed(store, two, "other", "V2");
+    struct store_memory_query query = {
+        .owner = "a", .vectors = STORE_VECTORS_MISSING, .vector_model = "m"};
+    assert_string_equal(read_some(store, &query).contents, "two|three");
+    query.limit = 1;
+    assert_string_equal(read_some(store, &query).contents, "two");
+    query.after_id = two;
+    assert_string_equal(read_some(store, &query).contents, "three");
+}
+
+CONTRACT_TEST(a_vector_goes_with_its_memory)
+{
+    struct store *store = ((struct contract *)*state)->store;
+    uint64_t changed = 0;
+    int64_t one = add(store, "a", STORE_SEMANTIC, "one");
+    int64_t two = add(store, "a", STORE_SEMANTIC, "two");
+    int64_t three = add(store, "a", STORE_SEMANTIC, "three");
+    embed(store, one, "m", "V1");
+    embed(store, two, "m", "V2");
+    embed(store, three, "m", "V3");
+    assert_int_equal(
+        apply(store,
+              (struct store_memory_change){.kind = STORE_MEMORY_FORGET, .memory = {.id = two}},
+              &changed),
+        0);
+    expect_vectors(store, &(struct store_memory_query){.owner = "a"}, "V1|V3");
+    assert_int_equal(
+        apply(store,
+              (struct store_memory_change){.kind = STORE_MEMORY_PRUNE,
+                                           .memory = {.owner = "a", .kind = STORE_SEMANTIC},
+                                           .keep = 1},
+              &changed),
+        0);
+    expect_vectors(store, &(struct store_memory_query){.owner = "a"}, "V3");
+}
+
+CONTRACT_TEST(a_vector_that_is_missing_or_too_long_is_refused)
+{
+    struct store *store = ((struct contract *)*state)->store;
+    uint64_t changed = 0;
+    char *long_vector = calloc(1, LIMIT_MEMORY_VECTOR_BYTES + 1);
+    struct store_memory_change change = {
+        .kind = STORE_MEMORY_EMBED,
+        .memory = {.id = add(store, "a", STORE_SEMANTIC, "one"), .vector_model = "m"}};
+    assert_int_equal(apply(store, change, &changed), RONDO_ERR_INVALID);
+    change.memory.vector = long_vector;
+    change.memory.vector_len = LIMIT_MEMORY_VECTOR_BYTES + 1;
+    assert_int_equal(apply(store, change, &changed), RONDO_ERR_LIMIT);
+    change.memory.vector_len--;
+    assert_int_equal(apply(store, change, &changed), 0);
+    change.memory.vector_model = "";
+    assert_int_equal(apply(store, change, &changed), RONDO_ERR_INVALID);
+    free(long_vector);
+}

@@ -252,7 +252,7 @@ CONTRACT_TEST(health_counts_what_is_there)
     struct store_health health;
     assert_int_equal(store->ops->health(store, &health, NULL), 0);
     assert_true(health.is_intact);
-    assert_int_equal(health.schema, 6);
+    assert_int_equal(health.schema, 7);
     assert_int_equal(health.run_count, 1);
     assert_int_equal(health.event_count, 2);
     assert_true(health.location[0] != '\0');
