@@ -16,6 +16,7 @@
 
 struct json_object;
 struct redact;
+struct vectors;
 
 /** Memories of one kind that an owner keeps when nothing else is said. */
 #define MEMORIES_KEPT 100000
@@ -87,10 +88,12 @@ struct memories_question {
     const char *category;
     uint32_t top; /**< at most LIMIT_MEMORY_FOUND */
     int64_t now_ns;
+    struct vectors *vectors; /**< by meaning too (memory/vectors.h); NULL = by words only */
 };
 
 /**
- * Find memories by words, best first. Their score is 1 for a perfect place in the order, less for
+ * Find memories by words, and by vectors where there are any, best first: the two orders count
+ * alike (reciprocal rank fusion). Their score is 1 for a perfect place in the order, less for
  * what matches less, is older or only an episode.
  */
 int memories_recall(struct store *store, const struct memories_question *question,

@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "memory/memory.h"
+#include "memory/vectors.h"
 #include "memory/words.h"
 
 #include <stdlib.h>
@@ -17,6 +18,11 @@
 #define AGELESS_SHARE 0.7
 /** After this time half of the rest is left, after three times this time a quarter. */
 #define HALF_LIFE_NS (INT64_C(30) * 24 * 3600 * NS_PER_S)
+
+/** Nearest memories by vectors that take part. */
+#define NEAR_MAX 50
+/** Reciprocal rank fusion: how much less a lower place counts. */
+#define RANK_BASE 60.0
 
 static const double kind_weights[STORE_MEMORY_KIND_COUNT] = {
     [STORE_EPISODIC] = 0.9,
@@ -50,7 +56,7 @@ static bool gather(const struct store_memory *memory, void *context)
     copy->metadata = memory_dup_string(memory->metadata);
     copy->content = memory_dup_string(memory->content);
     copy->score *= weight(memory, found->now_ns);
-    return found->count < LIMIT_MEMORY_FOUND;
+    return found->count < LIMIT_MEMORY_FOUND + NEAR_MAX;
 }
 
 static void free_found(struct found *found)
@@ -91,18 +97,14 @@ static void give(struct found *found, uint32_t top, store_memory_fn *fn, void *c
     }
 }
 
-int memories_recall(struct store *store, const struct memories_question *question,
-                    store_memory_fn *fn, void *context, struct rondo_error *err)
+static int find_by_words(struct store *store, const struct memories_question *question,
+                         struct found *found, struct rondo_error *err)
 {
     struct question_words words;
     words_of_question(question->text, &words);
     if (words.count == 0) {
         return 0;
     }
-    struct found found = {
-        .items = memory_new_zero(LIMIT_MEMORY_FOUND, sizeof(*found.items)),
-        .now_ns = question->now_ns,
-    };
     const struct store_memory_query query = {
         .owner = question->owner,
         .kinds = question->kinds,
@@ -111,7 +113,58 @@ int memories_recall(struct store *store, const struct memories_question *questio
         .word_count = words.count,
         .limit = LIMIT_MEMORY_FOUND,
     };
-    int r = store->ops->read_memories(store, &query, gather, &found, err);
+    return store->ops->read_memories(store, &query, gather, found, err);
+}
+
+/** Find one that was found before, or read it. @return NULL when it is gone, or with an error */
+static struct store_memory *find_item(struct store *store, int64_t id, struct found *found,
+                                      int *ret_code, struct rondo_error *err)
+{
+    size_t count = found->count;
+    for (size_t i = 0; i < count; i++) {
+        if (found->items[i].id == id) {
+            return &found->items[i];
+        }
+    }
+    const struct store_memory_query query = {.id = id};
+    *ret_code = store->ops->read_memories(store, &query, gather, found, err);
+    return *ret_code == 0 && found->count > count ? &found->items[count] : NULL;
+}
+
+/** Let the nearest memories by vectors count like those by words: both by their places. */
+static int fuse(struct store *store, const struct memories_question *question, struct found *found,
+                struct rondo_error *err)
+{
+    struct vectors_near near[NEAR_MAX];
+    size_t count = 0;
+    int r = vectors_search(question->vectors, store, question, weight, NEAR_MAX, near, &count, err);
+    if (r < 0 || count == 0) {
+        return r;
+    }
+    qsort(found->items, found->count, sizeof(found->items[0]), compare_scores);
+    for (size_t i = 0; i < found->count; i++) {
+        found->items[i].score = 1 / (RANK_BASE + 1 + (double)i);
+    }
+    for (size_t i = 0; i < count && r == 0; i++) {
+        struct store_memory *item = find_item(store, near[i].id, found, &r, err);
+        if (item != NULL) {
+            item->score += 1 / (RANK_BASE + 1 + (double)i);
+        }
+    }
+    return r;
+}
+
+int memories_recall(struct store *store, const struct memories_question *question,
+                    store_memory_fn *fn, void *context, struct rondo_error *err)
+{
+    struct found found = {
+        .items = memory_new_zero(LIMIT_MEMORY_FOUND + NEAR_MAX, sizeof(*found.items)),
+        .now_ns = question->now_ns,
+    };
+    int r = find_by_words(store, question, &found, err);
+    if (r == 0 && question->vectors != NULL) {
+        r = fuse(store, question, &found, err);
+    }
     if (r == 0) {
         give(&found, question->top, fn, context);
     }
