@@ -16,6 +16,8 @@
 #include "base/memory.h"
 #include "base/text/redact.h"
 #include "memory/memory.h"
+#include "memory/vectors.h"
+#include "model/embed.h"
 
 #include <inttypes.h>
 #include <json-c/json.h>
@@ -35,8 +37,11 @@ struct agent_memories {
     struct agent *agent;
     struct redact *redact;
     struct memory_settings settings;
-    bool is_due;      /* it is recorded that the run's episodes are to be consolidated */
-    char *procedures; /* in the system prompt now; NULL = none */
+    bool is_due;             /* it is recorded that the run's episodes are to be consolidated */
+    char *procedures;        /* in the system prompt now; NULL = none */
+    struct model *embedding; /* makes vectors; NULL = memories are found by their words only */
+    struct vectors *vectors;
+    char problem[RONDO_ERROR_MESSAGE_SIZE]; /* why there is none though the role requests it */
 };
 
 static struct store *store_of(const struct agent *agent)
@@ -348,6 +353,34 @@ static void end_answer(const struct memory_answer *answer, int r, const struct r
     }
 }
 
+/** Prepare to search by vectors too. @return NULL: by words only */
+static struct vectors *ready_vectors(const struct agent_memories *memories,
+                                     struct tool_result *ret_result)
+{
+    struct agent *agent = memories->agent;
+    struct policy_verdict verdict;
+    struct rondo_error err = {0};
+    if (memories->vectors == NULL ||
+        !loop_ask_other_model(agent->loop, model_name(memories->embedding), &verdict)) {
+        return NULL;
+    }
+    vectors_set_cancel(memories->vectors, agent_cancel(agent));
+    if (vectors_fill(memories->vectors, store_of(agent), memories->settings.owner, &err) < 0) {
+        tool_fail(ret_result, "Error: the memories cannot be read: %s", err.message);
+    }
+    return memories->vectors;
+}
+
+/** A search that went by words though the role requests vectors says so. */
+static void write_problem(const struct agent_memories *memories, struct buf *text)
+{
+    const char *problem =
+        memories->vectors != NULL ? vectors_problem(memories->vectors) : memories->problem;
+    if (problem[0] != '\0') {
+        buf_printf(text, "\n\nSearched by words only: %s", problem);
+    }
+}
+
 static void run_recall(const struct tool *tool, const struct tool_call *call,
                        struct tool_result *ret_result)
 {
@@ -370,6 +403,10 @@ static void run_recall(const struct tool *tool, const struct tool_call *call,
         !settle(memories, ret_result)) {
         return;
     }
+    question.vectors = ready_vectors(memories, ret_result);
+    if (ret_result->is_error) {
+        return;
+    }
     int r = memories_recall(store, &question, write_found, &answer, &err);
     if (r == 0 && answer.count == 0 && answer.withheld == 0) {
         const struct store_memory_query any = {.owner = memories->settings.owner, .limit = 1};
@@ -377,6 +414,7 @@ static void run_recall(const struct tool *tool, const struct tool_call *call,
     }
     end_answer(&answer, r, &err,
                stored == 0 ? "No memories stored yet." : "No relevant memories found.", ret_result);
+    write_problem(memories, &ret_result->text);
 }
 
 static void run_list(const struct tool *tool, const struct tool_call *call,
@@ -479,10 +517,10 @@ static const struct {
       .is_idempotent = true}},
     {STORE_MEMORY_KIND_COUNT,
      {.name = "recall",
-      .description = "Search what was stored in earlier runs, by words.",
+      .description = "Search what was stored in earlier runs.",
       .schema =
           "{\"type\":\"object\",\"properties\":{\"query\":{\"type\":\"string\",\"description\":"
-          "\"Words to look for\"},\"top_k\":{\"type\":\"integer\",\"default\":5,\"minimum\":1,"
+          "\"What to look for\"},\"top_k\":{\"type\":\"integer\",\"default\":5,\"minimum\":1,"
           "\"maximum\":50,\"description\":\"Most results\"},\"memory_types\":{\"type\":[\"array\","
           "\"null\"],\"items\":{\"type\":\"string\"},\"description\":\"Only these: episodic, "
           "semantic, procedural\"}},\"required\":[\"query\"],\"additionalProperties\":false}",
@@ -517,6 +555,84 @@ static const struct {
       .is_read_only = true}},
 };
 
+static int embed_texts(void *context, const char *const *texts, size_t count, int64_t timeout_ns,
+                       struct cancel *cancel, struct buf *ret_vectors, struct rondo_error *err)
+{
+    return model_embed(context, texts, count, timeout_ns, cancel, ret_vectors, err);
+}
+
+static const char *unless_empty(const char *text)
+{
+    return text[0] == '\0' ? NULL : text;
+}
+
+/** Vectors are named by their model and, where it is not the provider's own, its address. */
+static void start_vectors(struct agent_memories *memories)
+{
+    const struct memory_embeddings *given = &memories->settings.embeddings;
+    auto_buf struct buf name = {0};
+    buf_printf(&name, "%s:%s%s%s", model_provider(memories->embedding),
+               model_name(memories->embedding), given->base_url[0] == '\0' ? "" : "@",
+               given->base_url);
+    if (name.len > LIMIT_MEMORY_MODEL_LEN) {
+        snprintf(memories->problem, sizeof(memories->problem), "the address is too long");
+        return;
+    }
+    const struct vectors_options options = {
+        .model = buf_string(&name),
+        .embed = embed_texts,
+        .context = memories->embedding,
+        .clock = runtime_clock(memories->agent->runtime),
+    };
+    memories->vectors = vectors_new(&options);
+}
+
+/** Without its model an agent finds memories by their words: no reason not to start. */
+static void open_vectors(struct agent_memories *memories)
+{
+    const struct memory_embeddings *given = &memories->settings.embeddings;
+    const struct agent *agent = memories->agent;
+    struct rondo_error err = {0};
+    const char *usual = model_embed_default(given->provider);
+    const struct model_options options = {
+        .provider = given->provider,
+        .name = given->model[0] != '\0' ? given->model : usual,
+        .base_url = unless_empty(given->base_url),
+        .api_key_env = unless_empty(given->api_key_env),
+        .folder = agent->config.role->folder,
+        .price_input_micro = -1,
+        .price_output_micro = -1,
+        .http = agent->parts.http,
+        .clock = runtime_clock(agent->runtime),
+        .random = runtime_random(agent->runtime),
+    };
+    if (!given->is_given || agent->config.is_dry_run) {
+        return;
+    }
+    if (options.name == NULL) {
+        snprintf(memories->problem, sizeof(memories->problem),
+                 "memory.embeddings: name the model of provider `%.64s`", given->provider);
+    } else if (model_open(&options, &memories->embedding, &err) < 0) {
+        snprintf(memories->problem, sizeof(memories->problem), "%s", err.message);
+    } else {
+        start_vectors(memories);
+    }
+}
+
+bool agent_embedding_model(const struct agent *agent, struct policy_resource *ret_resource)
+{
+    const struct agent_memories *memories = agent->memories;
+    if (memories == NULL || memories->embedding == NULL) {
+        return false;
+    }
+    *ret_resource = (struct policy_resource){
+        .action = ACTION_CALL_MODEL,
+        .id = model_name(memories->embedding),
+        .origin = model_provider(memories->embedding),
+    };
+    return true;
+}
+
 int agent_open_memories(struct agent *agent, const char *agent_id, struct rondo_error *err)
 {
     struct memory_settings settings;
@@ -528,6 +644,7 @@ int agent_open_memories(struct agent *agent, const char *agent_id, struct rondo_
     memories->settings = settings;
     memories->agent = agent;
     memories->redact = redact_new((const char *const *)environ);
+    open_vectors(memories);
     int r = 0;
     for (size_t i = 0; i < sizeof(memory_tools) / sizeof(memory_tools[0]) && r == 0; i++) {
         enum store_memory_kind kind = memory_tools[i].kind;
@@ -545,6 +662,8 @@ void agent_free_memories(struct agent *agent)
     if (memories != NULL) {
         redact_free(memories->redact);
         memory_settings_fini(&memories->settings);
+        vectors_free(memories->vectors);
+        model_free(memories->embedding);
         free(memories->procedures);
         free(memories);
     }

@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include "policy/request.h"
 #include "rondo/error.h"
 
 #include <stdbool.h>
@@ -15,6 +16,9 @@ struct agent;
 /** Prepare what `spec.memory` says and add its tools. Nothing when the role has no memory. */
 int agent_open_memories(struct agent *agent, const char *agent_id, struct rondo_error *err);
 void agent_free_memories(struct agent *agent);
+
+/** The model for vectors of memories, as policies see it. @return whether there is one */
+bool agent_embedding_model(const struct agent *agent, struct policy_resource *ret_resource);
 
 /** Put the newest procedures into the system prompt. When they cannot be read, it stays as it is.
  */

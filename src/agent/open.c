@@ -305,7 +305,7 @@ int agent_open(struct runtime *runtime, const struct loop_spec *spec,
 void agent_tell_policies(const struct agent *agent)
 {
     size_t count = toolbox_count(agent->toolbox);
-    struct policy_resource *resources = memory_new_zero(count + 1, sizeof(*resources));
+    struct policy_resource *resources = memory_new_zero(count + 2, sizeof(*resources));
     for (size_t i = 0; i < count; i++) {
         const struct tool *tool = toolbox_at(agent->toolbox, i);
         resources[i] = (struct policy_resource){
@@ -320,7 +320,8 @@ void agent_tell_policies(const struct agent *agent)
         .id = agent->config.model,
         .origin = agent->config.provider,
     };
-    loop_set_resources(agent->loop, resources, count + 1);
+    size_t models = agent_embedding_model(agent, &resources[count + 1]) ? 2 : 1;
+    loop_set_resources(agent->loop, resources, count + models);
     free(resources);
 }
 

@@ -85,17 +85,6 @@ static void find_lists(const struct role *role, bool is_on_duty, struct role_fin
                "Rondo calls no function in Python: use a webhook, file or command sink", findings);
 }
 
-static void find_memory(const struct role *role, struct json_object *memory,
-                        struct role_findings *findings)
-{
-    struct json_object *embeddings = json_member(memory, "embeddings");
-    if (json_get_string(embeddings, "provider", "")[0] != '\0' ||
-        json_get_string(embeddings, "model", "")[0] != '\0') {
-        warn(role, findings, "spec.memory.embeddings",
-             "run does not use embeddings yet: memories are found by their words");
-    }
-}
-
 static void find_sections(const struct role *role, struct role_findings *findings)
 {
     struct json_object *spec = json_member(role->normal, "spec");
@@ -115,7 +104,6 @@ static void find_sections(const struct role *role, struct role_findings *finding
             warn(role, findings, sections[i].path, "%s", sections[i].message);
         }
     }
-    find_memory(role, json_member(spec, "memory"), findings);
     struct json_object *search = json_member(spec, "tool_search");
     if (search != NULL && json_get_bool(search, "enabled", false)) {
         warn(role, findings, "spec.tool_search",

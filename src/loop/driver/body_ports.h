@@ -94,6 +94,13 @@ void loop_record_wait(struct loop *loop, const char *name, const char *answer, i
 bool loop_ask_model(struct loop *loop, const char *model);
 
 /**
+ * Ask whether a model other than that of the conversation may be used: a denial is recorded, and
+ * the run continues without.
+ * @param model its name, one of loop_set_resources
+ */
+bool loop_ask_other_model(struct loop *loop, const char *model, struct policy_verdict *ret_verdict);
+
+/**
  * Ask before a tool call. Nothing is recorded: see loop_deny_tool.
  * @param input       the arguments in canonical form, a JSON object
  * @param raw         the same as the agent wrote them

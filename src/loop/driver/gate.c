@@ -427,3 +427,15 @@ bool loop_ask_memory(struct loop *loop, const struct loop_memory *memory,
     }
     return ret_verdict->outcome == VERDICT_ALLOW;
 }
+
+bool loop_ask_other_model(struct loop *loop, const char *model, struct policy_verdict *ret_verdict)
+{
+    struct policy_request request = begin_request(loop);
+    request.action = ACTION_CALL_MODEL;
+    request.resource = model;
+    policy_gate_decide(loop->gate, &request, ret_verdict);
+    if (ret_verdict->outcome != VERDICT_ALLOW) {
+        record_denied(loop, &request, ret_verdict);
+    }
+    return ret_verdict->outcome == VERDICT_ALLOW;
+}

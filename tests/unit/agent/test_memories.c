@@ -2,6 +2,8 @@
 /* Memories of an agent: its tools, what is stored with which commit, what the model is shown. */
 #include "agent_fixture.h"
 
+#include "../../support/http_peer.h"
+#include "net/client/http.h"
 #include "store/store.h"
 
 #define FINISH_IF(text) \
@@ -84,6 +86,94 @@ SCENE_TEST(what_is_remembered_knows_its_run_iteration_and_source)
     assert_int_equal(kept.newest.iteration, 1);
     assert_int_equal(scene_events(scene, "tool.finished", "Remembered (id="), 1);
     assert_int_equal(scene_events(scene, "tool.finished", "category=ops_notes"), 1);
+}
+
+/* ---- Vectors -------------------------------------------------------------------------------- */
+
+#define VECTOR(x, y)  "{\"embedding\":[" #x "," #y "]}"
+#define VECTORS(list) "{\"data\":[" list "]}"
+
+/** A role whose memories have vectors of a peer's. @return static */
+static const char *with_embeddings(struct agent_scene *scene, struct http_peer *peer,
+                                   const char *more)
+{
+    static char lines[512];
+    struct rondo_error err = {0};
+    setenv("RONDO_TEST_KEY", "sk-test", 1);
+    assert_int_equal(http_client_new(NULL, &scene->parts.http, &err), 0);
+    snprintf(lines, sizeof(lines),
+             "  memory: {embeddings: {provider: local, model: e, base_url: '%s', api_key_env: "
+             "RONDO_TEST_KEY}}\n%s",
+             http_peer_url(peer, "/v1"), more);
+    return lines;
+}
+
+static void end_embeddings(struct agent_scene *scene, struct http_peer *peer)
+{
+    scene_leave(scene);
+    http_client_free(scene->parts.http);
+    scene->parts.http = NULL;
+    http_peer_free(peer);
+}
+
+SCENE_TEST(with_embeddings_what_is_meant_is_found)
+{
+    struct agent_scene *scene = *state;
+    struct http_peer *peer = http_peer_new();
+    remember_before(scene, STORE_SEMANTIC, "The host is blue");
+    remember_before(scene, STORE_SEMANTIC, "The boat is wet");
+    http_peer_reply(peer, 200, NULL, VECTORS(VECTOR(1, 0.1) "," VECTOR(-1, 1)));
+    http_peer_reply(peer, 200, NULL, VECTORS(VECTOR(1, 0)));
+    scene_play(scene, with_embeddings(scene, peer, ""), RECALL("server colour") FINISH("completed"),
+               RONDO_COMPLETED);
+    assert_int_equal(scene_events(scene, "tool.finished", "> The host is blue"), 1);
+    assert_int_equal(scene_events(scene, "tool.finished", "> The boat is wet"), 0);
+    assert_int_equal(scene_events(scene, "tool.finished", "by words only"), 0);
+    assert_non_null(strstr(http_peer_request(peer, 1)->body, "server colour"));
+    end_embeddings(scene, peer);
+}
+
+SCENE_TEST(an_endpoint_that_fails_leaves_the_words_and_the_result_says_so)
+{
+    struct agent_scene *scene = *state;
+    struct http_peer *peer = http_peer_new();
+    remember_before(scene, STORE_SEMANTIC, "The host is blue");
+    http_peer_always(peer, 503, NULL, "");
+    scene_play(scene, with_embeddings(scene, peer, ""), RECALL("host") FINISH("completed"),
+               RONDO_COMPLETED);
+    assert_int_equal(scene_events(scene, "tool.finished", "> The host is blue"), 1);
+    assert_int_equal(scene_events(scene, "tool.finished",
+                                  "Searched by words only: embeddings of local:e: HTTP status 503"),
+                     1);
+    end_embeddings(scene, peer);
+}
+
+SCENE_TEST(a_missing_key_leaves_the_words_and_the_result_says_so)
+{
+    struct agent_scene *scene = *state;
+    remember_before(scene, STORE_SEMANTIC, "The host is blue");
+    unsetenv("RONDO_NO_SUCH_KEY");
+    scene_play(scene,
+               "  memory: {embeddings: {provider: openai, api_key_env: RONDO_NO_SUCH_KEY}}\n",
+               RECALL("host") FINISH("completed"), RONDO_COMPLETED);
+    assert_int_equal(scene_events(scene, "tool.finished", "> The host is blue"), 1);
+    assert_int_equal(scene_events(scene, "tool.finished", "Searched by words only: no key"), 1);
+}
+
+SCENE_TEST(policies_decide_whether_memories_go_to_a_model_for_vectors)
+{
+    struct agent_scene *scene = *state;
+    struct http_peer *peer = http_peer_new();
+    remember_before(scene, STORE_SEMANTIC, "The host is blue");
+    set_policies(scene->world,
+                 PERMIT "@id(\"own\") forbid (principal, action == Action::\"call_model\", "
+                        "resource) when { resource.provider == \"local\" };");
+    scene_play(scene, with_embeddings(scene, peer, "  policy: p.cedar\n"),
+               RECALL("host") FINISH("completed"), RONDO_COMPLETED);
+    assert_int_equal(scene_events(scene, "tool.finished", "> The host is blue"), 1);
+    scene_last(scene, "step.denied", "policy", "own");
+    assert_int_equal(http_peer_request_count(peer), 0);
+    end_embeddings(scene, peer);
 }
 
 #define NO_PEOPLE                                                                  \
