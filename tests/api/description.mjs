@@ -11,6 +11,7 @@ import { Validator } from "@seriousme/openapi-schema-validator";
 import { EventSourceParserStream } from "eventsource-parser/stream";
 import { Contract } from "./contract.mjs";
 import { busy_daemon, follow_ups } from "./duty.mjs";
+import { memories } from "./memories.mjs";
 import {
   Server,
   at_end,
@@ -494,6 +495,8 @@ const stops = {
     await tour.call("resetBudget", 200, { path: { role: "checker" } });
     await tour.call("resetBudget", 404, { path: { role: "none" }, body: {} });
   },
+
+  memories,
 
   async sinks(tour, { hook, server }) {
     const name = { path: { name: "ops" } };
