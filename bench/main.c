@@ -23,10 +23,10 @@ static const struct {
     {"history", figure_history, NULL},     {"checkpoint", figure_checkpoint, NULL},
     {"spawn", figure_spawn, NULL},         {"decision", figure_decision, NULL},
     {"policies", figure_policies, NULL},   {"schedule", figure_schedule, NULL},
-    {"threads", figure_threads, NULL},     {"gate", figure_gate, NULL},
-    {"agent", figure_agent, NULL},         {"agents", figure_agents, NULL},
-    {"past", figure_past, "serve"},        {"readers", figure_readers, "serve"},
-    {"telemetry", figure_telemetry, NULL},
+    {"recall", figure_recall, NULL},       {"threads", figure_threads, NULL},
+    {"gate", figure_gate, NULL},           {"agent", figure_agent, NULL},
+    {"agents", figure_agents, NULL},       {"past", figure_past, "serve"},
+    {"readers", figure_readers, "serve"},  {"telemetry", figure_telemetry, NULL},
 };
 #define FIGURE_COUNT (sizeof(figures) / sizeof(figures[0]))
 

@@ -115,6 +115,7 @@ void figure_spawn(struct bench *bench);
 void figure_decision(struct bench *bench);
 void figure_policies(struct bench *bench);
 void figure_schedule(struct bench *bench);
+void figure_recall(struct bench *bench);
 void figure_threads(struct bench *bench);
 void figure_gate(struct bench *bench);
 void figure_agent(struct bench *bench);
