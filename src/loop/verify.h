@@ -7,6 +7,7 @@
 #pragma once
 
 #include "base/cancel.h"
+#include "base/clock.h"
 #include "journal/trace.h"
 #include "loop/spec.h"
 #include "rondo/types.h"
@@ -51,11 +52,14 @@ struct verifier verify_by_command(const struct verify_command_context *context);
 /**
  * Evaluate several conditions: those whose commands begin with the same word one after the other,
  * in their order, all others side by side.
- * @param time_left_ns cap on each condition's own timeout
+ * @param clock        read by any thread
+ * @param time_left_ns for all of them; it caps each condition's own timeout. One whose turn comes
+ *                     after it has timed out, and is not started
  * @param on_result    called on the calling thread, once for each condition, as they end
  */
 void verify_all(const struct verifier *verifier, const struct loop_condition *conditions,
-                size_t count, int64_t time_left_ns, struct cancel *cancel,
+                size_t count, const struct clock *clock, int64_t time_left_ns,
+                struct cancel *cancel,
                 void (*on_result)(void *context, size_t index, struct verify_result *result,
                                   size_t still_running),
                 void *context);

@@ -9,6 +9,7 @@
  */
 #include "loop/verify.h"
 
+#include "base/clock.h"
 #include "base/memory.h"
 
 #include <pthread.h>
@@ -28,7 +29,9 @@ struct verification_round {
     const struct verifier *verifier;
     const struct loop_condition *conditions;
     size_t count;
-    int64_t time_left_ns;
+    const struct clock *clock;
+    int64_t began_ns;     /* monotonic */
+    int64_t time_left_ns; /* from then on */
     struct cancel *cancel;
 
     pthread_mutex_t lock; /* guards the next three */
@@ -42,12 +45,18 @@ static void evaluate_one(struct verification_round *round, size_t index,
                          struct verify_result *ret_result)
 {
     const struct loop_condition *condition = &round->conditions[index];
-    int64_t timeout_ns =
-        condition->timeout_ns < round->time_left_ns ? condition->timeout_ns : round->time_left_ns;
+    int64_t left_ns = round->time_left_ns - (clock_monotonic(round->clock) - round->began_ns);
+    int64_t timeout_ns = condition->timeout_ns < left_ns ? condition->timeout_ns : left_ns;
     *ret_result = (struct verify_result){.exit_code = -1};
     if (cancel_is_set(round->cancel)) {
         ret_result->reason = RONDO_REASON_CANCELLED;
         snprintf(ret_result->message, sizeof(ret_result->message), "the run was stopped");
+        return;
+    }
+    if (left_ns <= 0 && round->time_left_ns > 0) { /* Others of its lane have used it up. */
+        ret_result->reason = RONDO_REASON_TIMED_OUT;
+        snprintf(ret_result->message, sizeof(ret_result->message),
+                 "the time limit of the run is used up");
         return;
     }
     round->verifier->evaluate(round->verifier, condition, timeout_ns, round->cancel, ret_result);
@@ -141,7 +150,8 @@ static struct finished wait_for(struct verification_round *round, size_t handed_
 }
 
 void verify_all(const struct verifier *verifier, const struct loop_condition *conditions,
-                size_t count, int64_t time_left_ns, struct cancel *cancel,
+                size_t count, const struct clock *clock, int64_t time_left_ns,
+                struct cancel *cancel,
                 void (*on_result)(void *context, size_t index, struct verify_result *result,
                                   size_t still_running),
                 void *context)
@@ -150,6 +160,8 @@ void verify_all(const struct verifier *verifier, const struct loop_condition *co
         .verifier = verifier,
         .conditions = conditions,
         .count = count,
+        .clock = clock,
+        .began_ns = clock_monotonic(clock),
         .time_left_ns = time_left_ns,
         .cancel = cancel,
         .lock = PTHREAD_MUTEX_INITIALIZER,

@@ -154,8 +154,8 @@ int loop_verify(struct loop *loop, struct rondo_error *err)
     struct round_context round = {.loop = loop, .err = err};
     int64_t left_ns = loop_time_left_ns(loop);
     struct verifier verifier = allowed_verifier(loop);
-    verify_all(&verifier, loop->spec.conditions, loop->spec.condition_count, left_ns, &loop->cancel,
-               on_verified, &round);
+    verify_all(&verifier, loop->spec.conditions, loop->spec.condition_count,
+               runtime_clock(loop->runtime), left_ns, &loop->cancel, on_verified, &round);
     loop_feedback_end(loop);
     if (round.result < 0) {
         return round.result;

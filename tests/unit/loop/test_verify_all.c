@@ -17,7 +17,19 @@ struct stage {
     int most_make_running;
     int awaited; /* evaluations wait until so many run at once; 0 = none waits */
     int64_t longest_timeout_ns;
+    int64_t shortest_timeout_ns;
+    int64_t takes_ns; /* of the clock, each evaluation */
+    int64_t now_ns;
 };
+
+static int64_t stage_now(const struct clock *clock)
+{
+    struct stage *stage = clock->context;
+    pthread_mutex_lock(&stage->lock);
+    int64_t now_ns = stage->now_ns;
+    pthread_mutex_unlock(&stage->lock);
+    return now_ns;
+}
 
 static void evaluate(const struct verifier *verifier, const struct loop_condition *condition,
                      int64_t timeout_ns, struct cancel *cancel, struct verify_result *ret_result)
@@ -37,6 +49,10 @@ static void evaluate(const struct verifier *verifier, const struct loop_conditio
     if (timeout_ns > stage->longest_timeout_ns) {
         stage->longest_timeout_ns = timeout_ns;
     }
+    if (stage->shortest_timeout_ns == 0 || timeout_ns < stage->shortest_timeout_ns) {
+        stage->shortest_timeout_ns = timeout_ns;
+    }
+    stage->now_ns += stage->takes_ns;
     pthread_cond_broadcast(&stage->changed);
     while (stage->most_running < stage->awaited) {
         pthread_cond_wait(&stage->changed, &stage->lock);
@@ -74,8 +90,9 @@ static struct received run(struct stage *stage, const char *const *commands, siz
     pthread_mutex_init(&stage->lock, NULL);
     pthread_cond_init(&stage->changed, NULL);
     struct verifier verifier = {.evaluate = evaluate, .context = stage, .is_concurrent = true};
+    const struct clock clock = {.now_ns = stage_now, .monotonic_ns = stage_now, .context = stage};
     struct received received = {0};
-    verify_all(&verifier, conditions, count, time_left_ns, cancel, receive, &received);
+    verify_all(&verifier, conditions, count, &clock, time_left_ns, cancel, receive, &received);
     return received;
 }
 
@@ -111,6 +128,17 @@ TEST(the_time_left_caps_each_timeout)
     struct stage stage = {0};
     run(&stage, commands, 2, 10, NULL);
     assert_int_equal(stage.longest_timeout_ns, 10);
+}
+
+TEST(conditions_that_take_turns_share_the_time_that_is_left)
+{
+    static const char *const commands[] = {"make a", "make b", "make c"};
+    struct stage stage = {.takes_ns = 6};
+    struct received received = run(&stage, commands, 3, 10, NULL);
+    assert_int_equal(stage.longest_timeout_ns, 10);
+    assert_int_equal(stage.shortest_timeout_ns, 4);
+    assert_int_equal(received.count, 3);
+    assert_int_equal(received.met, 2); /* For the third there is no time: it is not started. */
 }
 
 TEST(after_a_stop_nothing_is_evaluated_and_nothing_is_met)
