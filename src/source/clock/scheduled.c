@@ -19,6 +19,8 @@
 extern const struct source_type scheduled_source_type;
 
 #define RETRY_FULL_NS (5 * NS_PER_S)
+/** Another look when the store has failed. */
+#define RETRY_FAILED_NS (5 * NS_PER_S)
 /** How often pending follow-ups are looked at, which other processes may change. */
 #define LOOK_NS (60 * NS_PER_S)
 
@@ -123,7 +125,9 @@ static void scheduled_close(struct source *source)
 static int64_t scheduled_next_due(struct source *source)
 {
     struct scheduled_source *scheduled = (struct scheduled_source *)source;
-    look(scheduled, NULL, NULL);
+    if (look(scheduled, NULL, NULL) < 0) { /* Who asks next may come much later. */
+        return clock_now(source->host->clock) + RETRY_FAILED_NS;
+    }
     if (scheduled->due_ns == SOURCE_NEVER) {
         return SOURCE_NEVER;
     }

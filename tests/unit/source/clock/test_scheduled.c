@@ -110,6 +110,16 @@ TEST_SCHEDULED(a_change_by_another_process_is_noticed_within_a_minute)
     world_expect_run(world->intake, "a");
 }
 
+TEST_SCHEDULED(a_store_that_fails_does_not_make_it_forget_what_is_due)
+{
+    struct source_world *world = *state;
+    open_scheduled(world);
+    schedule(world, "a", 100000);
+    world->intake->dies_at = world->intake->calls + 1;
+    int64_t next_look = world->source->type->next_due(world->source);
+    assert_true(next_look <= (BEGIN + 60) * NS_PER_S);
+}
+
 TEST_SCHEDULED(with_a_full_queue_it_waits)
 {
     struct source_world *world = *state;
