@@ -256,6 +256,8 @@ static void decide_full(struct intake *intake, struct role_queue *queue,
             intake_entry_take(intake, submission->replaced);
             set_refusal(submission, REFUSAL_DROPPED, submission->replaced->id,
                         "a newer event took its place in the full queue");
+            snprintf(submission->refusal.source, sizeof(submission->refusal.source), "%s",
+                     submission->replaced->source);
             return;
         }
         break;
@@ -403,6 +405,7 @@ static void update_index(struct intake *intake, struct submission *submission, b
             intake_entry_add(intake, intake_queue_of(intake, event->role), submission->run_id);
         entry->received_ns = submission->now_ns;
         entry->version = 1;
+        entry->source = memory_dup_string(event->source);
         group_digest(event->source, event->group, entry->group);
         intake_entry_wait(intake, entry);
     }
@@ -456,8 +459,9 @@ int intake_submit(struct intake *intake, const struct intake_event *event,
                   struct intake_result *ret_result, struct rondo_error *err)
 {
     struct submission submission = {0};
-    int r = 0;
     pthread_mutex_lock(&intake->submitting);
+    int r = intake->is_unsure ? intake_load(intake, err) : 0;
+    intake->is_unsure = r < 0;
     for (int i = 0; i < MOST_TRIES && r == 0; i++) {
         int64_t now_ns = clock_now(intake->clock);
         now_ns = now_ns > intake->last_received_ns ? now_ns : intake->last_received_ns + 1;
@@ -465,6 +469,7 @@ int intake_submit(struct intake *intake, const struct intake_event *event,
         r = try_submit(intake, &submission, err);
         intake->last_received_ns = now_ns;
     }
+    intake->is_unsure = intake->is_unsure || r < 0;
     pthread_mutex_unlock(&intake->submitting);
     if (r == 0) {
         r = error_set(err, RONDO_ERR_BUSY, "another process submits the same events");

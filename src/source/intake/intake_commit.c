@@ -146,6 +146,7 @@ static void add_waiting(struct intake *intake, const struct start_request *reque
         intake_entry_add(intake, intake_queue_of(intake, request->role), request->id);
     entry->received_ns = request->received_ns;
     entry->version = request->version;
+    entry->source = memory_dup_string(request->source);
     group_digest(request->source, request->group, entry->group);
     intake_entry_wait(intake, entry);
     pthread_mutex_unlock(&intake->lock);

@@ -19,6 +19,7 @@
 struct intake_entry {
     char id[ID_SIZE];
     int64_t received_ns;
+    char *source;                     /**< owned; NULL of a run that was started before */
     uint64_t version;                 /**< of its document */
     unsigned char group[DIGEST_SIZE]; /**< of source and group */
     struct role_queue *queue;
@@ -61,7 +62,8 @@ struct intake {
     void *context;
 
     pthread_mutex_t submitting;
-    int64_t last_received_ns; /**< guarded by `submitting` */
+    int64_t last_received_ns; /**< guarded by `submitting`, as the next one */
+    bool is_unsure;           /**< a commit failed, and may have taken effect */
 
     pthread_mutex_t lock;
     struct intake_entry *entries; /**< by id: waiting, worked on, executing */

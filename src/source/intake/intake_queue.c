@@ -58,6 +58,7 @@ void intake_entry_take(struct intake *intake, struct intake_entry *entry)
 void intake_entry_free(struct intake *intake, struct intake_entry *entry)
 {
     HASH_DEL(intake->entries, entry);
+    free(entry->source);
     free(entry);
 }
 

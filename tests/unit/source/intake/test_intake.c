@@ -295,8 +295,13 @@ TEST_IN_WORLD(the_oldest_is_dropped_for_a_new_one)
 {
     struct intake_world *world = *state;
     fill_queue(world, QUEUE_DROP_OLDEST);
-    assert_int_equal(world_submit(world, "fixer", "fourth", "4").outcome, INTAKE_ACCEPTED);
+    struct intake_result result;
+    struct intake_event event = {
+        .source = "fixer/other-2", .role = "fixer", .kind = "test", .prompt = "fourth"};
+    assert_int_equal(intake_submit(world->intake, &event, &result, NULL), 0);
+    assert_int_equal(result.outcome, INTAKE_ACCEPTED);
     assert_int_equal(world->last.kind, REFUSAL_DROPPED);
+    assert_string_equal(world->last.source, "fixer/test-1");
     world_open(world);
     world_expect_run(world, "second");
     world_expect_run(world, "third");
