@@ -371,6 +371,9 @@ static const struct role_shape shape_reasoning = {
     .check = check_reasoning,
 };
 
+/** As queue_rule_name has them. */
+static const char *const queue_rules[] = {"queue", "coalesce", "drop_oldest", "refuse", NULL};
+
 static const struct role_field daemon_fields[] = {
     {.name = "hot_reload",
      .kind = FIELD_BOOLEAN,
@@ -380,7 +383,24 @@ static const struct role_field daemon_fields[] = {
      .kind = FIELD_NUMBER,
      .by_default = "1.0",
      .range = RANGE_BETWEEN(0, 30),
-     .help = "Changes within this time count once"},
+     .help = "Changes within this time count once; the longest of a daemon's roles counts"},
+    {.name = "max_running",
+     .kind = FIELD_INTEGER,
+     .flags = FIELD_OWN,
+     .range = RANGE_BETWEEN(1, LIMIT_LOOPS_PER_PROCESS),
+     .help = "Runs of the role at the same time; further events wait. Default: "
+             "`--max-role-running` of the daemon (4)"},
+    {.name = "max_waiting",
+     .kind = FIELD_INTEGER,
+     .flags = FIELD_OWN,
+     .range = RANGE_BETWEEN(0, LIMIT_QUEUE_LENGTH),
+     .help = "Events that may wait. Default: `--max-waiting` (100)"},
+    {.name = "when_full",
+     .kind = FIELD_CHOICE,
+     .flags = FIELD_OWN,
+     .choices = queue_rules,
+     .help = "What happens to further events: `queue`, `coalesce`, `drop_oldest` or `refuse`. "
+             "Default: `--when-full` (`queue`)"},
     {0},
 };
 

@@ -17,7 +17,7 @@
 
 /** Before a source or a start that failed is tried again. */
 #define DUTY_RETRY_NS (5 * NS_PER_S)
-/** A change of files is looked at when nothing has changed for so long. */
+/** A change of files is looked at when nothing has changed for so long, where no role says else. */
 #define DUTY_DEBOUNCE_NS NS_PER_S
 /** Keys and refusals that are too old are forgotten, and requests of dead daemons adopted. */
 #define DUTY_UPKEEP_NS (600 * NS_PER_S)

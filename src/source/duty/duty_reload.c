@@ -178,9 +178,10 @@ static void use_plan(struct duty *duty, struct duty_role *role, struct duty_plan
     role->plan = *plan;
     role->is_used = true;
     role->problem[0] = '\0';
+    const struct queue_options queue = duty_plan_queue(&role->plan, &duty->options.queue);
     duty_open_sources(duty, role);
     duty_note_budgets(duty, role);
-    intake_set_role(duty->intake, role->plan.name, &duty->options.queue);
+    intake_set_role(duty->intake, role->plan.name, &queue);
     if (duty->is_started) {
         duty_tell(duty, "%s: the role %s is %s", role->path, role->plan.name,
                   is_change ? "reloaded; runs that execute keep the old one" : "on duty");
@@ -271,7 +272,9 @@ int duty_read_roles(struct duty *duty, struct rondo_error *err)
     }
     drop_gone(duty);
     for (struct duty_role *role = duty->roles; role != NULL; role = role->next) {
-        read_role(duty, role);
+        if (!role->is_used || duty_plan_is_reloaded(&role->plan)) {
+            read_role(duty, role);
+        }
     }
     return 0;
 }
@@ -386,6 +389,19 @@ static bool is_of_roles(const struct inotify_event *event)
     return is_role_name(name) || has_ending(name, ".md") || strcmp(name, ".env") == 0;
 }
 
+/** How long nothing must change: as long as any role asks for. */
+static int64_t debounce_of(const struct duty *duty)
+{
+    int64_t longest_ns = 0;
+    bool is_any = false;
+    for (const struct duty_role *role = duty->roles; role != NULL; role = role->next) {
+        int64_t wanted_ns = role->is_used ? duty_plan_debounce_ns(&role->plan) : 0;
+        is_any = is_any || role->is_used;
+        longest_ns = wanted_ns > longest_ns ? wanted_ns : longest_ns;
+    }
+    return is_any ? longest_ns : DUTY_DEBOUNCE_NS;
+}
+
 void duty_note_changes(struct duty *duty)
 {
     char events[4096] __attribute__((aligned(__alignof__(struct inotify_event))));
@@ -395,7 +411,7 @@ void duty_note_changes(struct duty *duty)
             const struct inotify_event *event = (const struct inotify_event *)(void *)at;
             at += sizeof(*event) + event->len;
             if (event->wd == duty->trust_watch || is_of_roles(event)) {
-                duty->read_at_ns = clock_monotonic(duty->clock) + DUTY_DEBOUNCE_NS;
+                duty->read_at_ns = clock_monotonic(duty->clock) + debounce_of(duty) + 1;
             }
         }
     }

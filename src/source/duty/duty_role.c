@@ -4,6 +4,7 @@
 
 #include "agent/agent.h"
 #include "agent/pin.h"
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/json/json.h"
 #include "base/memory.h"
@@ -132,6 +133,7 @@ static int use_role(struct role *role, const struct duty_reading *reading,
     plan->folder = memory_dup_string(role->folder);
     plan->triggers = make_triggers(role);
     budget_rules_read(role->normal, &plan->budgets);
+    plan->daemon = json_object_get(json_member(json_member(role->normal, "spec"), "daemon"));
     return 0;
 }
 
@@ -166,7 +168,38 @@ void duty_plan_fini(struct duty_plan *plan)
     loop_spec_fini(&plan->single);
     loop_spec_fini(&plan->autonomous);
     json_object_put(plan->triggers);
+    json_object_put(plan->daemon);
     *plan = (struct duty_plan){0};
+}
+
+/* ---- Its queue ------------------------------------------------------------------------------ */
+
+struct queue_options duty_plan_queue(const struct duty_plan *plan,
+                                     const struct queue_options *by_default)
+{
+    struct queue_options queue = *by_default;
+    const char *rule = json_get_string(plan->daemon, "when_full", "");
+    queue.max_running =
+        (uint64_t)json_get_int(plan->daemon, "max_running", (int64_t)queue.max_running);
+    queue.max_waiting =
+        (uint64_t)json_get_int(plan->daemon, "max_waiting", (int64_t)queue.max_waiting);
+    (void)queue_rule_from_name(rule, &queue.rule);
+    return queue;
+}
+
+bool duty_plan_is_reloaded(const struct duty_plan *plan)
+{
+    return json_get_bool(plan->daemon, "hot_reload", true);
+}
+
+int64_t duty_plan_debounce_ns(const struct duty_plan *plan)
+{
+    double seconds = 1;
+    struct json_object *value = json_member(plan->daemon, "reload_debounce_seconds");
+    if (value != NULL) {
+        seconds = json_object_get_double(value);
+    }
+    return (int64_t)(seconds * (double)NS_PER_S);
 }
 
 /* ---- Runs ----------------------------------------------------------------------------------- */

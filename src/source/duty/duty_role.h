@@ -33,6 +33,7 @@ struct duty_plan {
     struct loop_spec autonomous;  /**< kind NULL: the role has no `autonomy` */
     struct json_object *triggers; /**< array; or NULL */
     struct budget_rules budgets;
+    struct json_object *daemon; /**< the role's section `daemon`; or NULL */
 };
 
 /**
@@ -44,6 +45,15 @@ struct duty_plan {
 int duty_plan_read(const char *path, const struct duty_reading *reading, struct duty_plan *ret_plan,
                    struct buf *ret_findings, struct rondo_error *err);
 void duty_plan_fini(struct duty_plan *plan);
+
+/** The queue of the role: what its section `daemon` says, and the daemon's for the rest. */
+struct queue_options duty_plan_queue(const struct duty_plan *plan,
+                                     const struct queue_options *by_default);
+
+/** Whether the role is read again when its file changes. */
+bool duty_plan_is_reloaded(const struct duty_plan *plan);
+/** How long a file has to be unchanged before it is read again. */
+int64_t duty_plan_debounce_ns(const struct duty_plan *plan);
 
 /** The options of the run that a request becomes. @param ret_spec loop_spec_fini() */
 void duty_plan_spec(const struct duty_plan *plan, const struct start_request *request,

@@ -244,8 +244,8 @@ DUTY_TEST(the_same_trigger_twice_counts_once)
 DUTY_TEST(settings_that_a_daemon_does_not_support_are_listed_at_its_start)
 {
     struct duty_world *world = *state;
-    begin_duty(world, ROLE("tester", NEVER("a.md")) "  sinks: [{type: file, path: out.log}]\n");
-    assert_true(is_logged(world, "sinks"));
+    begin_duty(world, ROLE("tester", NEVER("a.md")) "  ingest: {sources: [notes.md]}\n");
+    assert_true(is_logged(world, "run does not ingest yet"));
     assert_false(is_logged(world, "spec.triggers"));
 }
 
@@ -349,6 +349,26 @@ DUTY_TEST(the_budgets_of_a_role_on_duty_are_shown_before_it_has_used_anything)
     assert_int_equal(ledger->rules.limits.limits[BUDGET_DAY_TOKENS], 100);
     assert_string_equal(ledger->rules.zone, "Europe/Berlin");
     free(ledger);
+}
+
+/* ---- Its queue ------------------------------------------------------------------------------ */
+
+DUTY_TEST(a_role_has_a_queue_of_its_own)
+{
+    struct duty_world *world = *state;
+    struct queue_state queue;
+    begin_duty(
+        world,
+        ROLE("tester",
+             NEVER("a.md")) "  daemon: {max_running: 3, max_waiting: 7, when_full: drop_oldest}\n");
+    assert_true(intake_queue_state(duty_intake(world->duty), "tester", &queue));
+    assert_int_equal(queue.options.max_running, 3);
+    assert_int_equal(queue.options.max_waiting, 7);
+    assert_int_equal(queue.options.rule, QUEUE_DROP_OLDEST);
+    write_file(world->server, "tester.yaml",
+               ROLE("tester", NEVER("a.md")) "  daemon: {reload_debounce_seconds: 0}\n");
+    WAIT_FOR(intake_queue_state(duty_intake(world->duty), "tester", &queue) &&
+             queue.options.max_waiting == 10 && queue.options.rule == QUEUE_WAIT);
 }
 
 /* ---- Follow-ups ----------------------------------------------------------------------------- */
@@ -547,6 +567,21 @@ DUTY_TEST(a_file_that_comes_into_a_folder_comes_on_duty_and_one_that_goes_leaves
     WAIT_STATUS(world, "tester/heartbeat-", "");
     WAIT_FOR(status_of(world, "other/heartbeat-", &search)[0] != '\0');
     assert_int_equal(submit(world, "one", NULL).outcome, INTAKE_REFUSED);
+}
+
+DUTY_TEST(a_role_that_is_not_to_be_reloaded_stays_as_it_was)
+{
+    struct duty_world *world = *state;
+    struct rondo_error err = {0};
+    write_file(world->server, "tester.yaml",
+               ROLE("tester", NEVER("a.md")) "  daemon: {hot_reload: false}\n");
+    if (start_duty(world, world->server->folder, &err) < 0) {
+        fail_msg("%s", err.message);
+    }
+    write_file(world->server, "tester.yaml", ROLE("tester", NEVER("b.md")));
+    write_file(world->server, "other.yaml", ROLE("other", NEVER("a.md")));
+    WAIT_STATUS(world, "other/heartbeat-", "a.md||on");
+    WAIT_STATUS(world, "tester/heartbeat-", "a.md||on");
 }
 
 DUTY_TEST(two_files_with_one_name_are_one_role)
