@@ -163,7 +163,8 @@ int intake_refuse(struct intake *intake, const struct start_request *request, co
 /** It cannot be started now: it waits again, as the first. */
 void intake_postpone(struct intake *intake, const char *run_id);
 
-/** A run of a role that executes, but was started before this intake was opened. */
+/** A run of a role that executes, but was started before this intake was opened. A request that a
+ *  crash has left for it is deleted. */
 void intake_count_running(struct intake *intake, const char *role, const char *run_id);
 
 /** Whether a request waits, or its run executes. */

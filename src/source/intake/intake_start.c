@@ -130,14 +130,34 @@ int intake_refuse(struct intake *intake, const struct start_request *request, co
     return 0;
 }
 
+/** Its run exists: the document goes. If the store fails, intake_adopt finds it once more. */
+static void forget_request(struct intake *intake, const char *id, uint64_t version)
+{
+    struct intake_changes changes = {0};
+    intake_changes_delete(&changes, START_REQUEST_COLLECTION, id, (int64_t)version);
+    (void)intake_changes_commit(intake, &changes, NULL);
+    intake_changes_fini(&changes);
+}
+
 void intake_count_running(struct intake *intake, const char *role, const char *run_id)
 {
+    uint64_t version = 0; /* 0: no request waits */
+    pthread_mutex_lock(&intake->submitting);
     pthread_mutex_lock(&intake->lock);
-    if (intake_entry_find_id(intake, run_id) == NULL) {
-        intake_entry_count_running(intake,
-                                   intake_entry_add(intake, intake_queue_of(intake, role), run_id));
+    struct intake_entry *entry = intake_entry_find_id(intake, run_id);
+    if (entry == NULL) {
+        entry = intake_entry_add(intake, intake_queue_of(intake, role), run_id);
+        intake_entry_count_running(intake, entry);
+    } else if (!entry->is_counted) {
+        intake_entry_take(intake, entry);
+        intake_entry_count_running(intake, entry);
+        version = entry->version;
     }
     pthread_mutex_unlock(&intake->lock);
+    if (version != 0) {
+        forget_request(intake, run_id, version);
+    }
+    pthread_mutex_unlock(&intake->submitting);
 }
 
 bool intake_is_pending(struct intake *intake, const char *run_id)

@@ -390,6 +390,21 @@ TEST_IN_WORLD(a_run_that_was_there_before_counts)
     start_request_fini(&request);
 }
 
+TEST_IN_WORLD(a_run_that_a_crash_has_left_with_its_request_counts_once)
+{
+    struct intake_world *world = *state;
+    struct intake_result result = world_submit(world, "fixer", "one", NULL);
+    world_submit(world, "fixer", "two", NULL);
+    world_open(world);
+    intake_count_running(world->intake, "fixer", result.run_id);
+    assert_int_equal(intake_state(world->intake).running, 1);
+    assert_int_equal(intake_state(world->intake).waiting, 1);
+    assert_int_equal(world_count(world, START_REQUEST_COLLECTION), 1);
+    world_expect_run(world, "");
+    intake_ended(world->intake, result.run_id);
+    world_expect_run(world, "two");
+}
+
 TEST_IN_WORLD(a_request_that_is_postponed_is_the_first_again)
 {
     struct intake_world *world = *state;
