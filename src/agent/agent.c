@@ -34,11 +34,10 @@ static int take_step(struct agent *agent, const char *words, struct rondo_error 
     return agent_ask(agent, words, err);
 }
 
-/** After each iteration the conversation is cut to its window. */
-static void trim_history(struct agent *agent)
+/** Cut the conversation to a window, unless there are calls to answer. */
+static void trim_to(struct agent *agent, int64_t most)
 {
     const struct history *history = &agent->memory.history;
-    int64_t most = agent->config.role->autonomy.max_history_messages;
     size_t room = most > 1 ? (size_t)most : 1;
     if (history->count <= room || agent->memory.call_count > 0) {
         return;
@@ -51,6 +50,23 @@ static void trim_history(struct agent *agent)
                             .dropped = (int64_t)history_droppable(history, most)},
     };
     agent_record(agent, &event);
+}
+
+/** After each iteration the conversation is cut to its window. */
+static void trim_history(struct agent *agent)
+{
+    trim_to(agent, agent->config.role->autonomy.max_history_messages);
+}
+
+/** A conversation of an agent with memory is resumed with its newest messages. */
+static void trim_resumed(struct agent *agent)
+{
+    int64_t most = agent_resume_messages(agent);
+    bool is_between = !agent->memory.has_words && !agent->memory.is_request_open;
+    if (agent->is_resumed && agent->config.mode == AGENT_CHAT && most > 0 && is_between) {
+        trim_to(agent, most);
+    }
+    agent->is_resumed = false;
 }
 
 /** Iterations in a row without a tool call that end the run; 0 = any number may be. */
@@ -217,6 +233,7 @@ int agent_run(struct agent *agent, const char *words, struct rondo_error *err)
     agent_begin_iteration(&agent->memory, loop_state(agent->loop)->iteration);
     agent->started_ns = clock_monotonic(runtime_clock(agent->runtime));
     agent_offer_procedures(agent);
+    trim_resumed(agent);
     while (next == AGENT_CONTINUE) {
         next = take_step(agent, words, err);
     }

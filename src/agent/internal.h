@@ -81,6 +81,8 @@ struct agent {
                                  in which a person was waited for */
     char message[512];        /* why the body failed */
     bool has_failed;          /* in the last body */
+    bool is_resumed;          /* a conversation that was begun by another process, until its next
+                                 answer */
 };
 
 /** Whether the body continues. Negative codes: nothing can be recorded any more. */

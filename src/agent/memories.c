@@ -619,6 +619,11 @@ static void open_vectors(struct agent_memories *memories)
     }
 }
 
+int64_t agent_resume_messages(const struct agent *agent)
+{
+    return agent->memories == NULL ? 0 : agent->memories->settings.resume_messages;
+}
+
 bool agent_embedding_model(const struct agent *agent, struct policy_resource *ret_resource)
 {
     const struct agent_memories *memories = agent->memories;

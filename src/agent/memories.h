@@ -17,6 +17,9 @@ struct agent;
 int agent_open_memories(struct agent *agent, const char *agent_id, struct rondo_error *err);
 void agent_free_memories(struct agent *agent);
 
+/** Messages that a resumed conversation begins with; 0 = all: the role has no memory. */
+int64_t agent_resume_messages(const struct agent *agent);
+
 /** The model for vectors of memories, as policies see it. @return whether there is one */
 bool agent_embedding_model(const struct agent *agent, struct policy_resource *ret_resource);
 

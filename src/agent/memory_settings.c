@@ -13,6 +13,8 @@
 
 /** Episodes of one batch, whatever a role says. */
 #define EPISODES_MAX 200
+/** Messages of a resumed conversation, whatever a role says. */
+#define RESUME_MESSAGES_MAX 10000
 
 /** Roles with the same `store_path` share memories: by the name of the file, without its ending. */
 static char *owner_of(struct json_object *section, const char *agent_id)
@@ -102,6 +104,8 @@ int memory_settings_read(const struct role *role, const char *agent_id,
     read_kind(section, "procedural", "max_procedures", STORE_PROCEDURAL, ret_settings);
     read_consolidation(json_member(section, "consolidation"), ret_settings);
     read_embeddings(role, json_member(section, "embeddings"), &ret_settings->embeddings);
+    ret_settings->resume_messages =
+        (int64_t)clamp(json_get_int(section, "max_resume_messages", 20), RESUME_MESSAGES_MAX);
     return 1;
 }
 

@@ -34,6 +34,7 @@ struct memory_settings {
     uint64_t consolidation_episodes; /**< of one batch */
     char *consolidation_model;       /**< NAME or PROVIDER:NAME; NULL = the role's */
     struct memory_embeddings embeddings;
+    int64_t resume_messages; /**< that a resumed conversation begins with */
 };
 
 /**

@@ -331,7 +331,9 @@ int agent_attach(struct agent *agent, struct loop *loop, struct rondo_error *err
     agent_tell_policies(agent);
     loop_set_unpriced(loop, model_has_price(agent->model) ? NULL : agent->model_id);
     loop_set_tool_verifier(loop, agent_verifier(agent));
-    return agent_load(agent, err);
+    int r = agent_load(agent, err);
+    agent->is_resumed = r == 0 && agent->memory.history.count > 0;
+    return r;
 }
 
 void agent_free(struct agent *agent)

@@ -51,6 +51,36 @@ SCENE_TEST(an_answer_is_durable_while_the_person_thinks)
     assert_int_equal(scene->asks, 2);
 }
 
+#define ANSWER_TO(count) "{\"text\":\"Well.\",\"expect\":{\"messages\":" #count "}}\n"
+
+SCENE_TEST(with_memory_a_conversation_is_resumed_with_its_newest_messages)
+{
+    struct agent_scene *scene = *state;
+    start_chat(scene, "  memory: {max_resume_messages: 3, consolidation: {interval: manual}}\n",
+               ANSWER_TO(1) ANSWER_TO(3) ANSWER_TO(5) ANSWER_TO(4) ANSWER_TO(6));
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(say(scene, "And?"), LOOP_BODY);
+    }
+    scene_restart(scene);
+    assert_int_equal(say(scene, "And now?"), LOOP_BODY);
+    assert_null(agent_failure(scene->agent));
+    assert_int_equal(scene_events(scene, "history.trimmed", "\"value\":3"), 1);
+    assert_int_equal(say(scene, "And now?"), LOOP_BODY);
+    assert_null(agent_failure(scene->agent));
+    assert_int_equal(scene_events(scene, "history.trimmed", NULL), 1);
+}
+
+SCENE_TEST(without_memory_a_conversation_is_resumed_as_it_was)
+{
+    struct agent_scene *scene = *state;
+    start_chat(scene, "", ANSWER_TO(1) ANSWER_TO(3));
+    assert_int_equal(say(scene, "And?"), LOOP_BODY);
+    scene_restart(scene);
+    assert_int_equal(say(scene, "And now?"), LOOP_BODY);
+    assert_null(agent_failure(scene->agent));
+    assert_int_equal(scene_events(scene, "history.trimmed", NULL), 0);
+}
+
 SCENE_TEST(a_conversation_survives_a_failure)
 {
     struct agent_scene *scene = *state;
