@@ -26,7 +26,8 @@ static const struct {
     {"recall", figure_recall, NULL},       {"threads", figure_threads, NULL},
     {"gate", figure_gate, NULL},           {"agent", figure_agent, NULL},
     {"agents", figure_agents, NULL},       {"past", figure_past, "serve"},
-    {"readers", figure_readers, "serve"},  {"telemetry", figure_telemetry, NULL},
+    {"readers", figure_readers, "serve"},  {"idle", figure_idle, "daemon"},
+    {"hooks", figure_hooks, "daemon"},     {"telemetry", figure_telemetry, NULL},
 };
 #define FIGURE_COUNT (sizeof(figures) / sizeof(figures[0]))
 

@@ -52,6 +52,7 @@ enum goal {
     GOAL_RATIO_MIN,  /**< figure / floor is at least the goal */
     GOAL_EXCESS_MAX, /**< figure - floor is at most the goal */
     GOAL_FIGURE_MAX, /**< the figure itself is at most the goal */
+    GOAL_FIGURE_MIN, /**< it is at least the goal */
 };
 
 /** One line of the report. Texts are static. */
@@ -122,6 +123,8 @@ void figure_agent(struct bench *bench);
 void figure_agents(struct bench *bench);
 void figure_past(struct bench *bench);
 void figure_readers(struct bench *bench);
+void figure_idle(struct bench *bench);
+void figure_hooks(struct bench *bench);
 void figure_telemetry(struct bench *bench);
 
 /** Whether a row meets its goal; true without one. */

@@ -16,6 +16,7 @@ double row_score(const struct report_row *row)
     case GOAL_EXCESS_MAX:
         return row->figure.median - row->floor.median;
     case GOAL_FIGURE_MAX:
+    case GOAL_FIGURE_MIN:
         return row->figure.median;
     }
     return 0;
@@ -27,6 +28,7 @@ bool row_is_met(const struct report_row *row)
     case GOAL_NONE:
         return true;
     case GOAL_RATIO_MIN:
+    case GOAL_FIGURE_MIN:
         return row_score(row) >= row->goal;
     case GOAL_RATIO_MAX:
     case GOAL_EXCESS_MAX:
@@ -71,7 +73,8 @@ static void describe_machine(char *ret_text, size_t size)
 
 static const char *score_text(const struct report_row *row, char *text, size_t size)
 {
-    if (row->goal_kind == GOAL_EXCESS_MAX || row->goal_kind == GOAL_FIGURE_MAX) {
+    if (row->goal_kind == GOAL_EXCESS_MAX || row->goal_kind == GOAL_FIGURE_MAX ||
+        row->goal_kind == GOAL_FIGURE_MIN) {
         snprintf(text, size, "%s%.2f %s", row->goal_kind == GOAL_EXCESS_MAX ? "+" : "",
                  row_score(row), row->unit);
     } else {
@@ -88,6 +91,7 @@ static const char *goal_text(const struct report_row *row, char *text, size_t si
         [GOAL_RATIO_MIN] = ">= %gx",
         [GOAL_EXCESS_MAX] = "<= +%g %s",
         [GOAL_FIGURE_MAX] = "<= %g %s",
+        [GOAL_FIGURE_MIN] = ">= %g %s",
     };
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"

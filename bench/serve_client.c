@@ -49,13 +49,21 @@ static int read_port(int fd)
     bench_die("rondo serve does not start");
 }
 
-struct serve_process serve_start(const char *cli, const char *store, const char *const *more)
+static size_t append(const char **argv, size_t count, const char *const *words)
 {
-    const char *argv[ARGUMENTS_MAX] = {cli,      "serve",   "--listen", "127.0.0.1:0",
-                                       "--rate", "1000000", "--store",  store};
-    for (size_t i = 0; more != NULL && more[i] != NULL && 8 + i < ARGUMENTS_MAX - 1; i++) {
-        argv[8 + i] = more[i];
+    for (size_t i = 0; words != NULL && words[i] != NULL && count < ARGUMENTS_MAX - 1; i++) {
+        argv[count++] = words[i];
     }
+    return count;
+}
+
+struct serve_process serve_start_as(const char *cli, const char *const *command, const char *store,
+                                    const char *const *more)
+{
+    const char *const own[] = {"--listen", "127.0.0.1:0", "--rate", "1000000",
+                               "--store",  store,         NULL};
+    const char *argv[ARGUMENTS_MAX] = {cli};
+    append(argv, append(argv, append(argv, 1, command), own), more);
     posix_spawn_file_actions_t actions;
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) != 0) {
@@ -72,6 +80,12 @@ struct serve_process serve_start(const char *cli, const char *store, const char 
     }
     server.port = read_port(ends[0]);
     return server;
+}
+
+struct serve_process serve_start(const char *cli, const char *store, const char *const *more)
+{
+    const char *const command[] = {"serve", NULL};
+    return serve_start_as(cli, command, store, more);
 }
 
 void serve_end(const struct serve_process *server, int signal_number)

@@ -16,6 +16,10 @@ struct serve_process {
  * @param more further arguments, NULL-terminated; or NULL
  */
 struct serve_process serve_start(const char *cli, const char *store, const char *const *more);
+/** The same of a command that serves, such as `rondo daemon ROLE`. @param command NULL-terminated
+ */
+struct serve_process serve_start_as(const char *cli, const char *const *command, const char *store,
+                                    const char *const *more);
 /** End it with a signal and wait. */
 void serve_end(const struct serve_process *server, int signal_number);
 
