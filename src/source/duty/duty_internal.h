@@ -34,8 +34,11 @@ struct duty_source {
     char *folder; /**< of the role's file */
     struct source_host host;
     const struct source_type *type; /**< NULL: no such type */
-    struct json_object *config;     /**< owned */
-    struct source *source;          /**< NULL: it does not work */
+    struct json_object *config;     /**< its settings until they were used; NULL = they were */
+    char *settings;                 /**< the same as text */
+    char *type_name;
+    char *summary;         /**< of the settings */
+    struct source *source; /**< NULL: it does not work */
     char problem[DUTY_PROBLEM_SIZE];
     int64_t retry_ns; /**< monotonic: not called again before; 0 = at once */
     bool is_failing;  /**< it was logged */

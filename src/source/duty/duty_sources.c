@@ -22,6 +22,9 @@ static void close_source(struct duty_source *source)
         source->type->close(source->source);
     }
     json_object_put(source->config);
+    free(source->settings);
+    free(source->type_name);
+    free(source->summary);
     free(source->folder);
     free(source->shown);
     free(source);
@@ -55,7 +58,7 @@ static int open_source(struct duty *duty, struct duty_source *source, struct ron
     char *mark = NULL;
     if (source->type == NULL) {
         return error_set(err, RONDO_ERR_UNSUPPORTED, "triggers of type '%s' are not supported",
-                         json_get_string(source->config, "type", ""));
+                         source->type_name);
     }
     int r = source_mark_read(duty->store, source->id, &mark, err);
     if (r == 0) {
@@ -94,7 +97,11 @@ static struct duty_source *new_source(struct duty *duty, const struct duty_role 
     struct duty_source *source = memory_new_zero(1, sizeof(*source));
     const char *type = json_get_string(config, "type", "");
     source->config = json_object_get(config);
+    source->settings = memory_dup_string(json_object_to_json_string(config));
+    source->type_name = memory_dup_string(type);
     source->type = source_type_find(type);
+    source->summary =
+        memory_dup_string(source->type == NULL ? "" : source_summary(source->type, config));
     if (source->type != NULL) {
         source_id(source->type, role->plan.name, config, source->id);
     } else {
@@ -122,8 +129,7 @@ static struct duty_source *take_same(struct duty_source **list, const struct dut
         if (source->source != NULL && strcmp(source->id, wanted->id) == 0 &&
             source->host.is_autonomous == wanted->host.is_autonomous &&
             strcmp(source->folder, wanted->folder) == 0 &&
-            strcmp(json_object_to_json_string(source->config),
-                   json_object_to_json_string(wanted->config)) == 0) {
+            strcmp(source->settings, wanted->settings) == 0) {
             *at = source->next;
             return source;
         }
@@ -205,7 +211,11 @@ void duty_open_sources(struct duty *duty, struct duty_role *role)
             open_or_name(duty, role, source);
         }
         append_source(role, source);
+        json_object_put(source->config); /* A tree takes five times the text. */
+        source->config = NULL;
     }
+    json_object_put(role->plan.triggers);
+    role->plan.triggers = NULL;
     pthread_rwlock_unlock(&duty->hooks_lock);
 }
 
@@ -316,8 +326,8 @@ static void write_status(const struct duty *duty, const struct duty_source *sour
         is_open && source->type->hook != NULL ? source->type->hook(source->source) : NULL;
     struct source_status status = {
         .role = source->role,
-        .type = json_get_string(source->config, "type", ""),
-        .summary = source->type == NULL ? "" : source_summary(source->type, source->config),
+        .type = source->type_name,
+        .summary = source->summary,
         .problem = source->problem,
         .hook = hook == NULL ? "" : hook,
         .due_ns = due_ns == SOURCE_NEVER ? 0 : due_ns,
