@@ -66,11 +66,7 @@ Feature: Role files are checked before they are run
     Given a role with
       """
       triggers:
-        - {type: cron, schedule: "0 * * * *", prompt: now}
-      sinks:
-        - {type: file, path: out.txt}
-      ingest: {sources: ["*.md"]}
-      memory: {}
+        - {type: discord, token_env: TOKEN, allowed_user_ids: ["1"]}
       observability: {}
       tools:
         - {type: web_scraper}
@@ -81,9 +77,6 @@ Feature: Role files are checked before they are run
     Then the exit code is 0
     And stdout is exactly "[dry-run] Simulated response."
     And stderr mentions "spec.triggers"
-    And stderr mentions "spec.sinks"
-    And stderr mentions "spec.ingest"
-    And stderr mentions "spec.memory"
     And stderr mentions "spec.observability"
     And stderr mentions "web_scraper"
 

@@ -136,16 +136,17 @@ Then(
   "so have the answers with 400, 401, 404, 405, 408, 413, 415, 421, 422, 431 and 501",
   async function () {
     const bearer = `Authorization: Bearer ${token(this, "chief")}`;
-    const post = `POST /v1/runs HTTP/1.1\r\nHost: localhost\r\n${bearer}\r\n`;
+    const host = "Host: localhost\r\nConnection: close\r\n";
+    const post = `POST /v1/runs HTTP/1.1\r\n${host}${bearer}\r\n`;
     const cases = {
       400: `${post}Content-Length: 1\r\nContent-Length: 1\r\n\r\nx`,
-      401: "GET /v1/me HTTP/1.1\r\nHost: localhost\r\n\r\n",
-      404: "GET /nowhere HTTP/1.1\r\nHost: localhost\r\n\r\n",
-      405: "DELETE /v1/runs HTTP/1.1\r\nHost: localhost\r\n\r\n",
+      401: `GET /v1/me HTTP/1.1\r\n${host}\r\n`,
+      404: `GET /nowhere HTTP/1.1\r\n${host}\r\n`,
+      405: `DELETE /v1/runs HTTP/1.1\r\n${host}\r\n`,
       408: "GET /v1/runs HTTP/1.1\r\nHost: localhost\r\nX-Slow: ",
       413: `${post}Content-Length: 9999999\r\n\r\n`,
       415: `${post}Content-Length: 2\r\n\r\n{}`,
-      421: "GET / HTTP/1.1\r\nHost: evil.example\r\n\r\n",
+      421: "GET / HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n",
       422: `${post}Content-Type: application/json\r\nContent-Length: 2\r\n\r\n{}`,
       431: `GET / HTTP/1.1\r\nHost: localhost\r\n${"A: b\r\n".repeat(101)}\r\n`,
       501: `${post}Transfer-Encoding: gzip\r\n\r\n`,
