@@ -144,3 +144,25 @@ Feature: Memories of agents
     Then the exit code is 0
     When I run `rondo memory list --kind semantic --json`
     Then stdout mentions "fills up"
+
+  @B-memory-consolidation
+  Scenario: A process killed while its model derives facts loses none and doubles none
+    Given a role with
+      """
+      memory: {}
+      """
+    And a model that answers
+      | says                                 | calls                                              | faults        |
+      |                                      | finish_task {"summary": "The disk was full again"} |               |
+      | hosts: The disk of stage-2 fills up. |                                                    | stall_headers |
+    When I start `rondo run role.yaml -p 'Clean it' -a`
+    And the model has been asked 2 times
+    And I kill it with KILL
+    And I run `rondo memory consolidate --json`
+    Then the exit code is 0
+    And stdout mentions "episodes\":1"
+    And stdout mentions "facts\":1"
+    When I run `rondo memory consolidate --agent worker --json`
+    Then stdout mentions "episodes\":0"
+    When I run `rondo memory list --kind semantic --json`
+    Then stdout mentions "fills up"
