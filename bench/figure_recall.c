@@ -102,7 +102,8 @@ static double newest_ms(struct store *store)
 {
     size_t found = 0;
     struct rondo_error err = {0};
-    const struct store_memory_query query = {.owner = "bench", .limit = TOP};
+    const struct store_memory_query query = {
+        .owner = "bench", .kinds = UINT32_C(1) << STORE_SEMANTIC, .limit = TOP};
     double began = now_us();
     if (store->ops->read_memories(store, &query, count_one, &found, &err) < 0) {
         bench_die("%s", err.message);
@@ -127,7 +128,7 @@ static void measure(struct bench *bench, size_t memories, const char *name, doub
     }
     bench_row(bench,
               &(struct report_row){.name = name,
-                                   .floor_name = "the five newest",
+                                   .floor_name = "the five newest facts",
                                    .unit = "ms",
                                    .goal_kind = GOAL_FIGURE_MAX,
                                    .goal = goal},

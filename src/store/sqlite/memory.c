@@ -230,10 +230,25 @@ int sqlite_change_memories(struct store *base, const struct store_memory_change 
     return r;
 }
 
+/** The only kind of a query of one owner. @return below 0 = it has several, or all owners */
+static int kind_of(const struct store_memory_query *query)
+{
+    int kind = -1;
+    for (int i = 0; i < STORE_MEMORY_KIND_COUNT; i++) {
+        if (query->owner != NULL && query->kinds == UINT32_C(1) << i) {
+            kind = i;
+        }
+    }
+    return kind;
+}
+
 static enum sqlite_sql reading_of(const struct store_memory_query *query)
 {
     if (query->id != 0) {
         return SQL_MEMORY_GET;
+    }
+    if (kind_of(query) >= 0) {
+        return query->is_oldest_first ? SQL_MEMORY_LIST_KIND_OLDEST : SQL_MEMORY_LIST_KIND;
     }
     return query->is_oldest_first ? SQL_MEMORY_LIST_OLDEST : SQL_MEMORY_LIST;
 }
@@ -251,7 +266,9 @@ static int list_memories(struct sqlite_store *store, const struct store_memory_q
         sqlite_bind_number(statement, 1, query->id);
     } else {
         sqlite_bind_string(statement, 1, query->owner);
-        sqlite_bind_number(statement, 2, query->kinds != 0 ? query->kinds : UINT32_MAX);
+        int kind = kind_of(query);
+        uint32_t kinds = query->kinds != 0 ? query->kinds : UINT32_MAX;
+        sqlite_bind_number(statement, 2, kind >= 0 ? kind : (int64_t)kinds);
         sqlite_bind_string(statement, 3, query->category);
         sqlite_bind_number(statement, 4, query->only_unconsolidated);
         sqlite_bind_number(statement, 5, query->limit == 0 ? -1 : (int64_t)query->limit);

@@ -44,6 +44,12 @@
     "SELECT " MEMORY_COLUMNS ", 0.0 FROM (SELECT id AS i, created_ns AS t FROM memories WHERE "   \
     "(?1 IS NULL OR owner = (SELECT key FROM memory_owners WHERE name = ?1)) AND (?2 >> kind) & " \
     "1 AND (?3 IS NULL OR category = ?3) AND (NOT ?4 OR consolidated_ns = 0) "
+/* Of one owner and kind: their index has them in this order, so that a page costs the same however
+ * many there are. */
+#define MEMORY_LIST_KIND                                                                        \
+    "SELECT " MEMORY_COLUMNS ", 0.0 FROM (SELECT id AS i, created_ns AS t FROM memories WHERE " \
+    "owner = (SELECT key FROM memory_owners WHERE name = ?1) AND kind = ?2 AND (?3 IS NULL OR " \
+    "category = ?3) AND (NOT ?4 OR consolidated_ns = 0) "
 #define MEMORY_LISTED                                                       \
     ") CROSS JOIN memories m CROSS JOIN memory_owners o WHERE m.id = i AND" \
     " o.key = m.owner ORDER BY t"
@@ -246,6 +252,10 @@ const char *const sqlite_statements[SQL_COUNT] = {
     [SQL_MEMORY_LIST] =
         MEMORY_LIST "ORDER BY created_ns DESC, id DESC LIMIT ?5" MEMORY_LISTED " DESC, i DESC",
     [SQL_MEMORY_LIST_OLDEST] = MEMORY_LIST "ORDER BY created_ns, id LIMIT ?5" MEMORY_LISTED ", i",
+    [SQL_MEMORY_LIST_KIND] =
+        MEMORY_LIST_KIND "ORDER BY created_ns DESC, id DESC LIMIT ?5" MEMORY_LISTED " DESC, i DESC",
+    [SQL_MEMORY_LIST_KIND_OLDEST] =
+        MEMORY_LIST_KIND "ORDER BY created_ns, id LIMIT ?5" MEMORY_LISTED ", i",
     [SQL_MEMORY_COUNT] = "SELECT count(*) FROM (SELECT 1 FROM memory_words WHERE memory_words MATCH"
                          " ?1 AND rowid BETWEEN ?2 AND ?3 LIMIT ?4)",
     [SQL_MEMORY_SEARCH] =

@@ -105,6 +105,27 @@ CONTRACT_TEST(memories_are_read_newest_first_and_by_owner)
     assert_int_equal(read_some(store, &(struct store_memory_query){.limit = 2}).count, 2);
 }
 
+CONTRACT_TEST(memories_of_one_kind_are_read_in_both_orders)
+{
+    struct store *store = ((struct contract *)*state)->store;
+    add(store, "a", STORE_SEMANTIC, "one");
+    add(store, "a", STORE_EPISODIC, "two");
+    add(store, "b", STORE_SEMANTIC, "three");
+    add(store, "a", STORE_SEMANTIC, "four");
+    struct store_memory_query query = {.owner = "a", .kinds = 1U << STORE_SEMANTIC};
+    assert_string_equal(read_some(store, &query).contents, "four|one");
+    query.is_oldest_first = true;
+    assert_string_equal(read_some(store, &query).contents, "one|four");
+    query.limit = 1;
+    assert_string_equal(read_some(store, &query).contents, "one");
+    query.category = "none";
+    assert_string_equal(read_some(store, &query).contents, "");
+    query = (struct store_memory_query){.owner = "a", .kinds = 1U << STORE_EPISODIC};
+    assert_string_equal(read_some(store, &query).contents, "two");
+    query.owner = "c";
+    assert_string_equal(read_some(store, &query).contents, "");
+}
+
 CONTRACT_TEST(an_id_of_a_memory_is_never_given_again)
 {
     struct store *store = ((struct contract *)*state)->store;
