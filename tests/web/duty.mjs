@@ -102,6 +102,25 @@ async function notAllowed(page) {
   assert.equal(await page.locator("dialog[open]").count(), 0);
 }
 
+async function memories(page, server) {
+  await page.waitForSelector(".entry");
+  assert.equal(await page.locator(".entry").count(), 4);
+  await page.getByLabel("Search by words").fill("staging");
+  await page.waitForFunction(() => document.querySelectorAll(".entry").length === 1);
+  await page.waitForFunction(() => location.hash === "#/memory?q=staging");
+  await page.getByRole("button", { name: "Forget memory 9 of nightly" }).click();
+  await page.getByRole("button", { name: "Forget it" }).click();
+  await page.getByText("No matching memories").waitFor();
+  assert.deepEqual(
+    server.world.duty.memories.map(({ id }) => id),
+    [8, 7, 6],
+  );
+  await page.getByLabel("Search by words").fill("");
+  await page.getByRole("button", { name: "Procedure" }).click();
+  await page.locator(".entry", { hasText: "needs-info" }).waitFor();
+  await page.waitForFunction(() => document.querySelectorAll(".entry").length === 1);
+}
+
 export async function dutyTests(test, browser, dist) {
   const scenario = (name, path, act, more = {}) =>
     test(name, () =>
@@ -123,6 +142,7 @@ export async function dutyTests(test, browser, dist) {
   });
   await scenario("sources are filtered by type, problem and role", "#/sources", filteredSources);
   await scenario("follow-ups are changed and cancelled by keyboard", "#/runs", followUpsByKeyboard);
+  await scenario("memories are searched and forgotten", "#/memory", memories);
   await scenario("budgets are reset after a question", "#/budgets", resetBudget);
   await scenario("who may not reset budgets is told why", "#/budgets", notAllowed, {
     mock: { scope: "operate" },

@@ -329,6 +329,21 @@ export const PLACES = [
     before: ({ world }) => Object.assign(world.duty, { budgets: [] }),
     act: (page) => page.waitForSelector(".empty"),
   },
+  { name: "memory", path: () => "#/memory", act: (page) => page.waitForSelector(".entry") },
+  {
+    name: "memory-none",
+    path: () => "#/memory",
+    before: ({ world }) => Object.assign(world.duty, { memories: [] }),
+    act: (page) => page.waitForSelector(".empty"),
+  },
+  {
+    name: "memory-forget-dialog",
+    path: () => "#/memory",
+    act: async (page) => {
+      await page.getByRole("button", { name: "Forget memory 9 of nightly" }).click();
+      await page.waitForSelector("dialog[open]");
+    },
+  },
   { name: "health", path: () => "#/health", act: (page) => page.waitForSelector(".cards") },
   {
     name: "keys",
@@ -363,5 +378,6 @@ export const PAGES = [
   "queue",
   "follow-ups",
   "budgets",
+  "memory",
   "health",
 ];

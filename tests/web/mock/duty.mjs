@@ -17,6 +17,7 @@ export function duty(now = Date.now()) {
     refusals: refusals(at),
     followUps: followUps(at),
     budgets: budgets(now, at),
+    memories: memories(at),
   };
 }
 
@@ -204,6 +205,61 @@ function budgets(now, at) {
   ];
 }
 
+function memories(at) {
+  const one = (id, agent, kind, category, ms, content, more = {}) => ({
+    id,
+    agent,
+    kind,
+    category,
+    content,
+    metadata: {},
+    run_id: run("d1"),
+    iteration: 2,
+    source: "remember",
+    created: at(ms),
+    consolidated: null,
+    ...more,
+  });
+  return [
+    one(9, "nightly", "semantic", "hosts", -90_000, "The staging host is stage-2."),
+    one(
+      8,
+      "nightly",
+      "episodic",
+      "autonomous_run",
+      -HOUR,
+      "Summarised 14 commits; the tests of the ledger failed twice and passed the third time.",
+      { consolidated: at(-HOUR / 2) },
+    ),
+    one(
+      7,
+      "triage-bot",
+      "procedural",
+      "issues",
+      -2 * DAY,
+      "An issue without a version gets the label needs-info before anything else.",
+    ),
+    one(6, "team", "semantic", "people", -9 * DAY, "Ada answers questions about billing.", {
+      run_id: null,
+      iteration: 0,
+      source: "rondo memory add",
+    }),
+  ];
+}
+
+function findMemories({ world }, { values }) {
+  const [q, agent, kind] = ["q", "agent", "kind"].map((name) => values.get(name) ?? "");
+  const fits = world.duty.memories.filter(
+    (memory) =>
+      memory.content.toLowerCase().includes(q.toLowerCase()) &&
+      (!agent || memory.agent === agent) &&
+      (!kind || memory.kind === kind) &&
+      memory.id < Number(values.get("before") ?? Infinity),
+  );
+  const page = fits.slice(0, Number(values.get("limit") ?? 50));
+  return { memories: page, next: page.length < fits.length ? page.at(-1).id : null };
+}
+
 /** Routes of a mock server whose world has `duty`. */
 export const DUTY_ROUTES = {
   "GET sources": ["read", ({ world }) => ({ sources: world.duty.sources })],
@@ -230,6 +286,14 @@ export const DUTY_ROUTES = {
   "POST follow-ups/:id/cancel": [
     "operate",
     (server, { path }) => settle(server, path[1], { state: "cancelled" }),
+  ],
+  "GET memories": ["read", findMemories],
+  "DELETE memories/:id": [
+    "operate",
+    ({ world }, { path }) => {
+      world.duty.memories = world.duty.memories.filter(({ id }) => id !== Number(path[1]));
+      return { status: 200, body: {} };
+    },
   ],
   "GET budgets": ["read", ({ world }) => ({ budgets: world.duty.budgets })],
   "POST budgets/:id/reset": [

@@ -463,7 +463,8 @@ function check(text) {
 const shape = (path) =>
   path
     .map((part, at) =>
-      at > 0 && ["runs", "checkpoints", "history", "follow-ups", "budgets"].includes(path[at - 1])
+      at > 0 &&
+      ["runs", "checkpoints", "history", "follow-ups", "budgets", "memories"].includes(path[at - 1])
         ? ":id"
         : part,
     )

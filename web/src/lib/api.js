@@ -73,6 +73,7 @@ async function call(method, path, { body, signal, headers } = {}) {
 
 export const get = (path, options) => call("GET", path, options);
 export const post = (path, body = {}, options) => call("POST", path, { ...options, body });
+export const remove = (path, options) => call("DELETE", path, options);
 export const put = (path, body, options) => call("PUT", path, { ...options, body });
 
 /** "?a=1&b=2" of what has a value. */

@@ -3,6 +3,7 @@
 import { Budgets } from "./budgets.jsx";
 import { FollowUps } from "./follow-ups.jsx";
 import { Health } from "./health.jsx";
+import { Memory } from "./memory.jsx";
 import { Policies } from "./policies.jsx";
 import { Queue } from "./queue.jsx";
 import { Runs } from "./runs.jsx";
@@ -16,6 +17,7 @@ export const PAGES = [
   { key: "queue", name: "Queue", icon: "stack", jump: "q", Page: Queue, isDuty: true },
   { key: "follow-ups", name: "Follow-ups", icon: "next", jump: "f", Page: FollowUps, isDuty: true },
   { key: "budgets", name: "Budgets", icon: "gauge", jump: "b", Page: Budgets, isDuty: true },
+  { key: "memory", name: "Memory", icon: "brain", jump: "m", Page: Memory, isDuty: true },
   { key: "policies", name: "Policies", icon: "shield", jump: "p", Page: Policies },
   { key: "health", name: "Health", icon: "pulse", jump: "h", Page: Health },
 ];
