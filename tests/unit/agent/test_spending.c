@@ -419,7 +419,8 @@ static unsigned play_crowd(const struct agent_scene *scene, size_t count, int64_
     crowd.role = role;
     struct store_sqlite_options options = {.path = path, .may_create = true};
     assert_int_equal(store_sqlite_open(&options, &store, NULL), 0);
-    struct runtime_options runtime_options = {.store = store, .clock = &clock};
+    struct runtime_options runtime_options = {
+        .store = store, .clock = &clock, .lease_ns = 600 * NS_PER_S};
     assert_int_equal(runtime_new(&runtime_options, &crowd.runtime, NULL), 0);
 
     unsigned exceeded = run_crowd(&crowd);
