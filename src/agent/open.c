@@ -11,6 +11,7 @@
 #include "base/memory.h"
 #include "loop/hidden_paths.h"
 #include "loop/limits_ahead.h"
+#include "tool/data/documents.h"
 
 #include <json-c/json.h>
 #include <stdio.h>
@@ -163,6 +164,15 @@ static int open_entry(struct agent *agent, struct json_object *entry, struct ron
     return r;
 }
 
+/** The tool of `spec.ingest`, where the role has it. */
+static int open_documents(struct agent *agent, struct rondo_error *err)
+{
+    struct json_object *spec = json_member(agent->config.role->normal, "spec");
+    struct json_object *ingest = json_member(spec, "ingest");
+    struct json_object *resources = json_member(json_member(spec, "security"), "resources");
+    return ingest == NULL ? 0 : documents_open(agent->toolbox, ingest, resources, err);
+}
+
 static int open_tools(struct agent *agent, const struct loop_spec *spec, struct rondo_error *err)
 {
     describe_surroundings(agent, spec);
@@ -185,6 +195,7 @@ static int open_tools(struct agent *agent, const struct loop_spec *spec, struct 
             error_prefix(err, "spec.tools[%zu]", i);
         }
     }
+    r = r < 0 ? r : open_documents(agent, err);
     return r < 0 ? r : agent_open_follow_ups(agent, err);
 }
 

@@ -131,6 +131,9 @@ void role_find_unsupported(const struct role *role, struct role_findings *findin
 /** The same of a role on duty, which names its triggers itself. */
 void role_find_unsupported_on_duty(const struct role *role, struct role_findings *findings);
 
+/** Whether a source of `ingest` cannot be read: an address, or a file that is not text. Pure. */
+bool role_source_is_unreadable(const char *source);
+
 /**
  * The protections of a role's normal form that are not given. What role_read finds beside these
  * (unknown keys, keys of later versions) is not in the normal form.

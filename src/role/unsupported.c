@@ -12,6 +12,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 /** Default of memory.max_sessions. */
 #define USUAL_SESSIONS 10
@@ -98,6 +99,44 @@ static void find_memory(const struct role *role, struct json_object *memory,
     }
 }
 
+bool role_source_is_unreadable(const char *source)
+{
+    static const char *const ends[] = {".pdf", ".docx", ".xlsx", ".pptx", ".doc",
+                                       ".odt", ".epub", ".png",  ".jpg",  ".jpeg"};
+    size_t len = strlen(source);
+    if (strncasecmp(source, "http://", 7) == 0 || strncasecmp(source, "https://", 8) == 0) {
+        return true;
+    }
+    for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
+        size_t end_len = strlen(ends[i]);
+        if (len >= end_len && strcasecmp(source + len - end_len, ends[i]) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void find_ingest(const struct role *role, struct json_object *ingest,
+                        struct role_findings *findings)
+{
+    struct json_object *sources = json_member(ingest, "sources");
+    struct json_object *embeddings = json_member(ingest, "embeddings");
+    size_t count =
+        json_object_is_type(sources, json_type_array) ? json_object_array_length(sources) : 0;
+    for (size_t i = 0; i < count; i++) {
+        const char *source = json_object_get_string(json_object_array_get_idx(sources, i));
+        if (source != NULL && role_source_is_unreadable(source)) {
+            warn(role, findings, "spec.ingest", "%.80s is not read: only files with text are",
+                 source);
+        }
+    }
+    if (json_get_string(embeddings, "provider", "")[0] != '\0' ||
+        json_get_string(embeddings, "model", "")[0] != '\0') {
+        warn(role, findings, "spec.ingest",
+             "embeddings are not used: documents are found by their words");
+    }
+}
+
 static void find_sections(const struct role *role, struct role_findings *findings)
 {
     struct json_object *spec = json_member(role->normal, "spec");
@@ -106,7 +145,6 @@ static void find_sections(const struct role *role, struct role_findings *finding
         const char *path;
         const char *message;
     } sections[] = {
-        {"ingest", "spec.ingest", "run does not ingest yet: there is no search_documents"},
         {"observability", "spec.observability",
          "has no effect: traces go where OTEL_EXPORTER_OTLP_ENDPOINT says"},
     };
@@ -117,6 +155,7 @@ static void find_sections(const struct role *role, struct role_findings *finding
             warn(role, findings, sections[i].path, "%s", sections[i].message);
         }
     }
+    find_ingest(role, json_member(spec, "ingest"), findings);
     find_memory(role, json_member(spec, "memory"), findings);
     struct json_object *search = json_member(spec, "tool_search");
     if (search != NULL && json_get_bool(search, "enabled", false)) {

@@ -184,3 +184,24 @@ Feature: Tools and providers of agents
       | no program     | command: ./nope                                            | nope  |
       | it dies        | command: ./dies                                            | dies  |
       | no such server | transport: streamable-http, url: "http://127.0.0.1:1/mcp" | 127.0 |
+
+  @B-ingest
+  Scenario: An agent searches the documents of its role
+    Given a file "docs/faq.md" with
+      """
+      Refunds take five days.
+      """
+    And a file "turns.jsonl" with
+      """
+      {"tool_calls":[{"name":"search_documents","arguments":{"query":"refund"}}]}
+      {"text":"five days"}
+      """
+    And a role with
+      """
+      model: {provider: scripted, name: turns.jsonl}
+      ingest: {sources: ["./docs/**/*.md"]}
+      """
+    When I run `rondo run role.yaml -p 'How long?'`
+    Then the exit code is 0
+    When I run `rondo logs last --json`
+    Then stdout mentions "[Source: docs/faq.md | Score: "

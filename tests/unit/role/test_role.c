@@ -556,14 +556,14 @@ TEST(a_damaged_normal_form_is_refused)
 
 TEST(what_run_does_not_do_is_said_by_name)
 {
-    struct role_reading reading =
-        read_right(HEAD "  triggers: [{type: discord}]\n  sinks: [{type: file, path: x},"
-                        " {type: custom, module: m, function: f}]\n  ingest: {sources: []}\n  "
-                        "memory: {}\n  observability: {}\n"
-                        "  output: {type: json_schema, schema_file: x}\n"
-                        "  security: {content: {pii_redaction: true, redact_patterns: [x]},"
-                        " docker: {enabled: true}}\n"
-                        "  tools: [{type: shell}, {type: sql, database: x}, {type: zzz}]\n");
+    struct role_reading reading = read_right(
+        HEAD "  triggers: [{type: discord}]\n  sinks: [{type: file, path: x},"
+             " {type: custom, module: m, function: f}]\n  ingest: {sources: [a.md, b.pdf]}\n  "
+             "memory: {}\n  observability: {}\n"
+             "  output: {type: json_schema, schema_file: x}\n"
+             "  security: {content: {pii_redaction: true, redact_patterns: [x]},"
+             " docker: {enabled: true}}\n"
+             "  tools: [{type: shell}, {type: sql, database: x}, {type: zzz}]\n");
     struct role_findings findings = {0};
     role_find_unsupported(reading.role, &findings);
     struct buf paths = {0};
@@ -572,7 +572,7 @@ TEST(what_run_does_not_do_is_said_by_name)
         buf_printf(&paths, "%s ", findings.items[i].path);
     }
     assert_string_equal(buf_string(&paths),
-                        "spec.ingest spec.observability spec.output spec.triggers[0] "
+                        "spec.observability spec.ingest spec.output spec.triggers[0] "
                         "spec.sinks[1] spec.tools[1] spec.tools[2] ");
     buf_fini(&paths);
     role_findings_fini(&findings);
