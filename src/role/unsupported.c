@@ -198,6 +198,10 @@ static void find_tools(const struct role *role, struct role_findings *findings)
             warn(role, findings, path,
                  "run has no tool of the type %.60s: the agent does without it", type);
         }
+        if (strcmp(type, "sql") == 0 && !json_get_bool(tool, "read_only", true) &&
+            strcmp(json_get_string(tool, "database", ""), ":memory:") != 0) {
+            warn(role, findings, path, "a database in a file is only read");
+        }
         if (strcmp(type, "mcp") == 0 &&
             strcmp(json_get_string(tool, "transport", ""), "sse") == 0) {
             warn(role, findings, path,
