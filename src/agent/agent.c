@@ -82,7 +82,7 @@ static bool is_spinning(const struct agent *agent)
 static bool is_list_over(const struct agent *agent)
 {
     return agent->config.mode == AGENT_AUTONOMOUS && agent->memory.finish == FINISH_NONE &&
-           agent->strategy.has_todo && agent->strategy.rounds == 0 &&
+           agent->strategy.has_todo && agent->strategy.rounds == 0 && agent->schema == NULL &&
            loop_spec(agent->loop)->condition_count == 0 && todo_is_over(&agent->memory.plan);
 }
 

@@ -243,7 +243,7 @@ static void set_system(struct agent *agent)
         return;
     }
     buf_append_string(&text, agent->config.system);
-    output_write_system(agent->schema, &text);
+    output_write_system(agent->schema, agent->config.mode == AGENT_AUTONOMOUS, &text);
     free(agent->config.system);
     agent->config.system = memory_dup_string(buf_string(&text));
     model_set_system(agent->model, agent->config.system);

@@ -19,12 +19,16 @@ struct json_object *output_schema(const struct role *role)
                                                                     : NULL;
 }
 
-void output_write_system(struct json_object *schema, struct buf *ret_text)
+void output_write_system(struct json_object *schema, bool is_autonomous, struct buf *ret_text)
 {
+    buf_append_string(ret_text, "\n\n## Output\n\nYour answer is read by a program. ");
     buf_append_string(ret_text,
-                      "\n\n## Output\n\nYour answer is read by a program. Answer with one "
-                      "JSON object and nothing else: no words around it, no code fence. "
-                      "It must fit this JSON Schema:\n\n");
+                      is_autonomous
+                          ? "When the task is done, call finish_task with one JSON object as its "
+                            "summary and nothing else: no words around it, no code fence. "
+                          : "Answer with one JSON object and nothing else: no words around it, no "
+                            "code fence. ");
+    buf_append_string(ret_text, "It must fit this JSON Schema:\n\n");
     buf_append_string(ret_text,
                       json_object_to_json_string_ext(schema, JSON_C_TO_STRING_PLAIN |
                                                                  JSON_C_TO_STRING_NOSLASHESCAPE));

@@ -8,6 +8,7 @@
  */
 #include "agent/internal.h"
 #include "agent/memories.h"
+#include "agent/output.h"
 #include "agent/todo.h"
 
 #include "base/auto.h"
@@ -267,15 +268,44 @@ bool agent_read_finish(struct json_object *arguments, enum run_finish *ret_finis
            run_finish_from_name(json_object_get_string(status), ret_finish);
 }
 
+/**
+ * The answer of a role with a schema is the summary of its end.
+ * @param ret_next set when it is sent back
+ */
+static bool is_fitting(struct agent *agent, size_t index, struct json_object *arguments,
+                       int *ret_next)
+{
+    auto_buf struct buf why = {0};
+    auto_buf struct buf text = {0};
+    const char *summary = json_get_string(arguments, "summary", "");
+    bool is_short = strlen(summary) <= LIMIT_SUMMARY_BYTES;
+    if (agent->schema == NULL || (is_short && output_check(agent->schema, summary, &why))) {
+        return true;
+    }
+    if (!is_short) {
+        buf_printf(&why, "it has more than %zu bytes", (size_t)LIMIT_SUMMARY_BYTES);
+    }
+    buf_printf(&text,
+               "Error: the task is not finished, because its summary does not fit the schema of "
+               "the output: %s\nCall finish_task again with a summary that does.",
+               buf_string(&why));
+    *ret_next = answer_text(agent, index, "error", &text);
+    return false;
+}
+
 static int call_finish(struct agent *agent, size_t index, struct json_object *arguments,
                        struct rondo_error *err)
 {
+    int next = AGENT_CONTINUE;
     const struct loop_spec *spec = loop_spec(agent->loop);
     enum run_finish finish = FINISH_NONE;
     agent_read_finish(arguments, &finish); /* The arguments fit the schema. */
     if (agent->memory.reflections < (int64_t)agent->strategy.rounds) {
         return ask_reflection(agent, index, json_get_string(arguments, "summary", ""),
                               run_finish_name(finish));
+    }
+    if (finish == FINISH_COMPLETED && !is_fitting(agent, index, arguments, &next)) {
+        return next;
     }
     if (finish != FINISH_COMPLETED || spec->condition_count == 0) {
         return accept_finish(agent, index, run_finish_name(finish), arguments);

@@ -150,8 +150,9 @@ int role_check_secrets(const struct role *role, struct rondo_error *err);
 bool role_find_secret(struct json_object *value, struct buf *ret_path);
 
 /**
- * Put the skills of the role in: the tools they bring are merged into role->tools (the role's own
- * entry of a type wins), and the system prompt is written: the role's text and the skills' bodies.
+ * Put the skills of the role and the schema of `output.schema_file` in: the tools they bring are
+ * merged into role->tools (the role's own entry of a type wins), and the system prompt is written:
+ * the role's text and the skills' bodies.
  * @param extra_folder --skill-dir, or NULL
  * @param ret_prompt   system prompt
  */

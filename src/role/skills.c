@@ -380,6 +380,35 @@ static void merge_fini(struct merge *merge)
     buf_fini(&merge->prompt);
 }
 
+/** Put the schema that `output` names by its file into the role. @return whether it is there */
+static bool resolve_schema(struct merge *merge)
+{
+    struct role *role = merge->role;
+    struct json_object *output = json_member(json_member(role->normal, "spec"), "output");
+    const char *name = json_get_string(output, "schema_file", NULL);
+    auto_buf struct buf path = {0};
+    auto_buf struct buf text = {0};
+    struct json_object *schema = NULL;
+    struct rondo_error err = {0};
+    if (name == NULL || strcmp(json_get_string(output, "type", ""), "json_schema") != 0) {
+        return true;
+    }
+    buf_printf(&path, "%s%s%s", name[0] == '/' ? "" : role->folder, name[0] == '/' ? "" : "/",
+               name);
+    add_place(merge, buf_string(&path));
+    int r = file_read_named(NULL, buf_string(&path), LIMIT_ROLE_FILE_BYTES, &text, &err);
+    r = r < 0 ? r : json_parse(buf_string(&text), text.len, &schema, &err);
+    if (r < 0 || !json_object_is_type(schema, json_type_object)) {
+        findings_add(merge->findings, ROLE_ERROR, 0, 0, "spec.output.schema_file",
+                     r < 0 ? err.message : "it is not a JSON object", NULL);
+        json_object_put(schema);
+        return false;
+    }
+    json_object_object_add(output, "schema_", schema);
+    json_object_object_add(output, "schema_file", NULL);
+    return true;
+}
+
 int role_resolve_skills(struct role *role, const char *extra_folder, struct role_findings *findings,
                         struct buf *ret_prompt, struct rondo_error *err)
 {
@@ -396,6 +425,10 @@ int role_resolve_skills(struct role *role, const char *extra_folder, struct role
         .findings = findings,
         .tools = json_object_new_array(),
     };
+    if (!resolve_schema(&merge)) {
+        merge_fini(&merge);
+        return error_set(err, RONDO_ERR_INVALID, "the schema of %s cannot be read", role->path);
+    }
     for (size_t i = 0; i < count; i++) {
         const char *name = json_object_get_string(json_object_array_get_idx(names, i));
         add_skill(&merge, i, name == NULL ? "" : name);

@@ -40,23 +40,6 @@ static void warn(const struct role *role, struct role_findings *findings, const 
                  message, NULL);
 }
 
-/** Single answers are checked against a schema that the role has in it. */
-static void find_output(const struct role *role, struct json_object *output,
-                        struct role_findings *findings)
-{
-    if (strcmp(json_get_string(output, "type", "text"), "json_schema") != 0) {
-        return;
-    }
-    if (json_member(output, "schema_file") != NULL) {
-        warn(role, findings, "spec.output",
-             "run does not read `schema_file`: write the schema as `schema`, and answers are "
-             "checked");
-    } else if (role->autonomy.is_given) {
-        warn(role, findings, "spec.output",
-             "only single answers are checked against the schema, not autonomous runs");
-    }
-}
-
 /** Types of a list whose entries are left out, with the reason. */
 static void find_types(const struct role *role, const char *section, const char *const *types,
                        const char *reason, struct role_findings *findings)
@@ -162,7 +145,6 @@ static void find_sections(const struct role *role, struct role_findings *finding
         warn(role, findings, "spec.tool_search",
              "run does not hide tools: the model sees them all");
     }
-    find_output(role, json_member(spec, "output"), findings);
 }
 
 static bool runs_tool(const char *type)

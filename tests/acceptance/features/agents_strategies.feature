@@ -79,3 +79,31 @@ Feature: Strategies of autonomous agents
     When I run `rondo run role.yaml -p 'Add' --model scripted:bad.jsonl`
     Then the exit code is 3
     And stderr mentions "does not fit the schema of spec.output: it is not one JSON object"
+
+  Scenario: An autonomous agent ends with an answer that fits the schema of a file
+    Given a file "total.json" with
+      """
+      {"type": "object", "properties": {"total": {"type": "number"}}, "required": ["total"]}
+      """
+    And a role with
+      """
+      autonomy: {}
+      output: {type: json_schema, schema_file: total.json}
+      """
+    And a model that answers
+      | says | calls                                    |
+      |      | finish_task {"summary": "About four."}   |
+      |      | finish_task {"summary": "{\"total\":4}"} |
+    When I run `rondo run role.yaml -p 'Add' -a`
+    Then the exit code is 0
+    And the last message of request 2 mentions "does not fit the schema of the output: it is not one JSON object"
+    And stdout mentions "{\"total\":4}"
+
+  Scenario: A schema that cannot be read is named before a run
+    Given a role with
+      """
+      output: {type: json_schema, schema_file: missing.json}
+      """
+    When I run `rondo run role.yaml -p 'Add' --dry-run`
+    Then the exit code is 2
+    And stderr mentions "spec.output.schema_file: cannot open"
