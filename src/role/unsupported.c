@@ -6,6 +6,7 @@
 
 #include "base/auto.h"
 #include "base/json/json.h"
+#include "base/memory.h"
 #include "role/fields.h"
 
 #include <json-c/json.h>
@@ -20,6 +21,20 @@
 static void warn(const struct role *role, struct role_findings *findings, const char *path,
                  const char *format, ...) __attribute__((format(printf, 4, 5)));
 
+/** The place of a setting, or of the section or list item that it is in. */
+static struct json_object *find_place(const struct role *role, const char *path)
+{
+    auto_free char *part = memory_dup_string(path);
+    struct json_object *place = json_member(role->places, part);
+    for (size_t len = strlen(part); place == NULL && len > 0; len--) {
+        if (part[len - 1] == '.' || part[len - 1] == '[') {
+            part[len - 1] = '\0';
+            place = json_member(role->places, part);
+        }
+    }
+    return place;
+}
+
 /** @param path in an envelope; of a flat file it is shown as the file has it */
 static void warn(const struct role *role, struct role_findings *findings, const char *path,
                  const char *format, ...)
@@ -29,7 +44,7 @@ static void warn(const struct role *role, struct role_findings *findings, const 
     va_start(args, format);
     vsnprintf(message, sizeof(message), format, args);
     va_end(args);
-    struct json_object *place = json_member(role->places, path);
+    struct json_object *place = find_place(role, path);
     bool is_known = json_object_is_type(place, json_type_array);
     size_t at[2] = {0};
     for (size_t i = 0; is_known && i < 2; i++) {
@@ -109,13 +124,14 @@ static void find_ingest(const struct role *role, struct json_object *ingest,
     for (size_t i = 0; i < count; i++) {
         const char *source = json_object_get_string(json_object_array_get_idx(sources, i));
         if (source != NULL && role_source_is_unreadable(source)) {
-            warn(role, findings, "spec.ingest", "%.80s is not read: only files with text are",
-                 source);
+            char path[64];
+            snprintf(path, sizeof(path), "spec.ingest.sources[%zu]", i);
+            warn(role, findings, path, "%.80s is not read: only files with text are", source);
         }
     }
     if (json_get_string(embeddings, "provider", "")[0] != '\0' ||
         json_get_string(embeddings, "model", "")[0] != '\0') {
-        warn(role, findings, "spec.ingest",
+        warn(role, findings, "spec.ingest.embeddings",
              "embeddings are not used: documents are found by their words");
     }
 }

@@ -86,7 +86,7 @@ TEST(what_runs_do_not_do_is_named_with_its_place)
     struct role_findings findings = {0};
     role_find_unsupported(reading.role, &findings);
     assert_int_equal(findings.count, 2);
-    assert_string_equal(findings.items[0].path, "ingest");
+    assert_string_equal(findings.items[0].path, "ingest.sources[0]");
     assert_int_equal(findings.items[0].line, 3);
     assert_int_equal(findings.items[0].column, 1);
     assert_string_equal(findings.items[1].path, "tools[0]");

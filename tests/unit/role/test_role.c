@@ -571,8 +571,9 @@ TEST(what_run_does_not_do_is_said_by_name)
         assert_int_equal(findings.items[i].severity, ROLE_WARNING);
         buf_printf(&paths, "%s ", findings.items[i].path);
     }
-    assert_string_equal(buf_string(&paths), "spec.observability spec.ingest spec.triggers[0] "
-                                            "spec.sinks[1] spec.tools[1] spec.tools[2] ");
+    assert_string_equal(buf_string(&paths),
+                        "spec.observability spec.ingest.sources[1] spec.triggers[0] "
+                        "spec.sinks[1] spec.tools[1] spec.tools[2] ");
     buf_fini(&paths);
     role_findings_fini(&findings);
     reading_fini(&reading);
