@@ -55,8 +55,9 @@ static void write_unprotected(const struct role_findings *findings, struct json_
     json_end_array(writer);
 }
 
-void agent_config_write(const struct role *role, const struct agent_options *options,
-                        const struct prices *prices, struct buf *ret_json)
+/** Append the JSON. @param prices of the model, to be kept; or NULL */
+static void agent_config_write(const struct role *role, const struct agent_options *options,
+                               const struct prices *prices, struct buf *ret_json)
 {
     struct json_writer writer = json_writer(ret_json);
     json_begin_object(&writer, NULL);

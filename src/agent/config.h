@@ -24,10 +24,6 @@ struct agent_config {
     char **allow_hosts;          /**< the role's and the caller's; NULL-terminated, never NULL */
 };
 
-/** Append the JSON. @param prices of the model, to be kept; or NULL */
-void agent_config_write(const struct role *role, const struct agent_options *options,
-                        const struct prices *prices, struct buf *ret_json);
-
 /** What opening the model takes from the options of a run; the rest is the caller's. Borrowed. */
 struct model_options agent_config_model(const struct agent_config *config);
 

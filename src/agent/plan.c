@@ -48,7 +48,8 @@ bool plan_priority_from_name(const char *name, enum plan_priority *ret_priority)
     return false;
 }
 
-const char *plan_status_name(enum plan_status status)
+/** "pending", "in_progress", ... Static. */
+static const char *plan_status_name(enum plan_status status)
 {
     return statuses[status].name;
 }

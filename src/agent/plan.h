@@ -80,8 +80,6 @@ void plan_write_state(const struct plan *plan, struct buf *ret_text);
 /** The steps as a JSON array, as plan_replace reads it. */
 void plan_write_json(const struct plan *plan, struct buf *ret_json);
 
-/** "pending", "in_progress", ... Static. */
-const char *plan_status_name(enum plan_status status);
 /** @return false when there is no such status */
 bool plan_status_from_name(const char *name, enum plan_status *ret_status);
 /** "critical", "high", ... @return false when there is no such priority */

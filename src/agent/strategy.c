@@ -139,7 +139,8 @@ void strategy_fini(struct strategy *strategy)
 
 /* ---- Words ----------------------------------------------------------------------------------- */
 
-bool strategy_is_planning(const struct strategy *strategy, const struct plan *plan)
+/** Whether the agent makes its list and has not called finalize_plan. */
+static bool strategy_is_planning(const struct strategy *strategy, const struct plan *plan)
 {
     return strategy->pattern == STRATEGY_PLAN_EXECUTE &&
            (plan->count == 0 || !plan->steps[0].is_final);

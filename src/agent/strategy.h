@@ -43,9 +43,6 @@ struct strategy {
 void strategy_read(const struct role *role, struct strategy *ret_strategy);
 void strategy_fini(struct strategy *strategy);
 
-/** Whether the agent makes its list and has not called finalize_plan. */
-bool strategy_is_planning(const struct strategy *strategy, const struct plan *plan);
-
 /** Append what comes before the first prompt, or nothing. */
 void strategy_write_first(const struct strategy *strategy, const struct plan *plan,
                           struct buf *ret_text);

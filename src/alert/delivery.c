@@ -29,7 +29,8 @@ static const int64_t delays_ns[DELIVERY_ATTEMPTS] = {
     6 * 3600 * NS_PER_S,
 };
 
-int64_t delivery_delay_ns(int64_t attempts, struct random *random)
+/** Time between an attempt and the next, with jitter. @param attempts made so far, from 1 */
+static int64_t delivery_delay_ns(int64_t attempts, struct random *random)
 {
     int64_t delay = delays_ns[attempts < DELIVERY_ATTEMPTS ? attempts : DELIVERY_ATTEMPTS - 1];
     /* 90 to 110 per cent: deliveries that failed together do not come back together. */

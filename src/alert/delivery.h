@@ -93,9 +93,6 @@ int delivery_settle(struct store *store, struct delivery *delivery, enum deliver
                     int64_t wait_ns, int64_t now_ns, struct random *random, bool *ret_is_dead,
                     struct rondo_error *err);
 
-/** Time between an attempt and the next, with jitter. @param attempts made so far, from 1 */
-int64_t delivery_delay_ns(int64_t attempts, struct random *random);
-
 /** Count what waits of one run. */
 int delivery_count_of(struct store *store, const char *run_id, uint64_t *ret_waiting,
                       struct rondo_error *err);

@@ -205,7 +205,8 @@ void monitor_stop(struct monitor *monitor)
     release(monitor);
 }
 
-uint64_t monitor_position(struct monitor *monitor)
+/** Position of the last event that was looked at. */
+static uint64_t monitor_position(struct monitor *monitor)
 {
     return atomic_load(&monitor->position);
 }

@@ -68,9 +68,6 @@ int monitor_tick(struct monitor *monitor, struct rondo_error *err);
 int monitor_send_results(struct monitor *monitor, const char *run_id, uint64_t *ret_waiting,
                          struct rondo_error *err);
 
-/** Position of the last event that was looked at. */
-uint64_t monitor_position(struct monitor *monitor);
-
 struct monitor_state {
     uint64_t position;                     /**< of the last event that was looked at */
     uint64_t warnings[WARNING_KIND_COUNT]; /**< made since the start */

@@ -46,7 +46,11 @@ static bool run_url(const char *warning, const char *base_url, struct buf *ret_u
     return run_id != NULL;
 }
 
-void webhook_data(const char *warning, const char *base_url, struct buf *ret_json)
+/**
+ * Append a warning's JSON object with a member "run_url" where there is a dashboard.
+ * @param warning as warning_write wrote it
+ */
+static void webhook_data(const char *warning, const char *base_url, struct buf *ret_json)
 {
     auto_buf struct buf url = {0};
     size_t len = strlen(warning);
@@ -64,7 +68,8 @@ void webhook_data(const char *warning, const char *base_url, struct buf *ret_jso
     buf_append(ret_json, member.data + 1, member.len - 1);
 }
 
-void webhook_body(const char *warning, const char *base_url, struct buf *ret_json)
+/** Append the body of a webhook. */
+static void webhook_body(const char *warning, const char *base_url, struct buf *ret_json)
 {
     auto_json struct json_object *root = NULL;
     auto_buf struct buf data = {0};

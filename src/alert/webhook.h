@@ -38,15 +38,6 @@ void webhook_attempt(const struct webhook_ports *ports, const struct sink *sink,
                      const struct delivery *delivery, int64_t now_ns,
                      struct webhook_result *ret_result);
 
-/**
- * Append a warning's JSON object with a member "run_url" where there is a dashboard.
- * @param warning as warning_write wrote it
- */
-void webhook_data(const char *warning, const char *base_url, struct buf *ret_json);
-
-/** Append the body of a webhook. */
-void webhook_body(const char *warning, const char *base_url, struct buf *ret_json);
-
 /* --- for sinks of roles (alert/result_sink.h) --- */
 
 /** The attempt failed, to be repeated. @param text why; cut */

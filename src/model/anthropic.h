@@ -18,6 +18,3 @@ void anthropic_write_user(const char *text, struct buf *ret_json);
 void anthropic_write_assistant(const struct model_reply *reply, struct buf *ret_json);
 void anthropic_write_answers(const struct model_answer *answers, size_t count,
                              struct buf *ret_json);
-void anthropic_write_native(struct model_reading *reading, struct buf *ret_json);
-void anthropic_read_reply(struct model_reading *reading, struct json_object *reply);
-void anthropic_read_event(struct model_reading *reading, struct json_object *event);

@@ -193,7 +193,7 @@ static void read_delta(struct model_reading *reading, struct json_object *event)
     }
 }
 
-void anthropic_read_event(struct model_reading *reading, struct json_object *event)
+static void anthropic_read_event(struct model_reading *reading, struct json_object *event)
 {
     const char *type = json_get_string(event, "type", "");
     if (strcmp(type, "message_start") == 0) {
@@ -214,7 +214,7 @@ void anthropic_read_event(struct model_reading *reading, struct json_object *eve
     }
 }
 
-void anthropic_read_reply(struct model_reading *reading, struct json_object *reply)
+static void anthropic_read_reply(struct model_reading *reading, struct json_object *reply)
 {
     struct json_object *content = json_member(reply, "content");
     read_usage(reading, json_member(reply, "usage"));
@@ -258,7 +258,7 @@ static void write_part(struct json_writer *writer, const struct reading_part *pa
     json_end_object(writer);
 }
 
-void anthropic_write_native(struct model_reading *reading, struct buf *ret_json)
+static void anthropic_write_native(struct model_reading *reading, struct buf *ret_json)
 {
     bool has_thinking = false;
     for (size_t i = 0; i < reading->part_count; i++) {

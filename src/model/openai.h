@@ -18,6 +18,3 @@ void openai_splice(const struct model_request *request, struct request_body *bod
 void openai_write_user(const char *text, struct buf *ret_json);
 void openai_write_assistant(const struct model_reply *reply, struct buf *ret_json);
 void openai_write_answers(const struct model_answer *answers, size_t count, struct buf *ret_json);
-void openai_write_native(struct model_reading *reading, struct buf *ret_json);
-void openai_read_reply(struct model_reading *reading, struct json_object *reply);
-void openai_read_event(struct model_reading *reading, struct json_object *event);

@@ -191,7 +191,7 @@ static bool read_error(struct model_reading *reading, struct json_object *reply)
     return true;
 }
 
-void openai_read_reply(struct model_reading *reading, struct json_object *reply)
+static void openai_read_reply(struct model_reading *reading, struct json_object *reply)
 {
     struct json_object *choices = json_member(reply, "choices");
     read_usage(reading, json_member(reply, "usage"));
@@ -213,7 +213,7 @@ void openai_read_reply(struct model_reading *reading, struct json_object *reply)
     reading->is_complete = true;
 }
 
-void openai_read_event(struct model_reading *reading, struct json_object *event)
+static void openai_read_event(struct model_reading *reading, struct json_object *event)
 {
     struct json_object *choices = json_member(event, "choices");
     read_usage(reading, json_member(event, "usage"));
@@ -246,7 +246,7 @@ static void write_value(struct json_writer *writer, const char *key, struct json
                                                              JSON_C_TO_STRING_NOSLASHESCAPE));
 }
 
-void openai_write_native(struct model_reading *reading, struct buf *ret_json)
+static void openai_write_native(struct model_reading *reading, struct buf *ret_json)
 {
     if (!has_extra(reading) && reading->details == NULL && !reading->keeps_reasoning) {
         return;

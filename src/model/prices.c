@@ -90,7 +90,8 @@ static const struct price_row rows[] = {
 
 #define ROW_COUNT (sizeof(rows) / sizeof(rows[0]))
 
-const char *prices_date(void)
+/** The month the table was last looked over, "2026-06". Static. */
+static const char *prices_date(void)
 {
     return "2026-06";
 }

@@ -21,9 +21,6 @@ struct prices {
     bool is_known;
 };
 
-/** The month the table was last looked over, "2026-06". Static. */
-const char *prices_date(void);
-
 /** Prices of the table for a model; `is_known` is false when it is not in it. */
 struct prices prices_find(const char *provider, const char *name);
 

@@ -67,7 +67,8 @@ static void note_first(struct model_reading *reading)
     }
 }
 
-void reading_add_text(struct model_reading *reading, const char *text, size_t len)
+/** Take in words for the user; the watcher hears of them. */
+static void reading_add_text(struct model_reading *reading, const char *text, size_t len)
 {
     const struct model_watcher *watcher = reading->request->watcher;
     size_t before = reading->text.len;
@@ -81,7 +82,8 @@ void reading_add_text(struct model_reading *reading, const char *text, size_t le
     }
 }
 
-void reading_add_thinking(struct model_reading *reading, const char *text, size_t len)
+/** Take in reasoning; the watcher hears of it. */
+static void reading_add_thinking(struct model_reading *reading, const char *text, size_t len)
 {
     const struct model_watcher *watcher = reading->request->watcher;
     size_t before = reading->thinking.len;

@@ -70,11 +70,8 @@ void reading_init(struct model_reading *reading, const struct model *model,
                   const struct model_request *request);
 void reading_fini(struct model_reading *reading);
 
-/** Take in words for the user; the watcher hears of them. */
-void reading_add_text(struct model_reading *reading, const char *text, size_t len);
-/** Take in reasoning; the watcher hears of it. */
-void reading_add_thinking(struct model_reading *reading, const char *text, size_t len);
-/** The same for a JSON value; anything but a string is nothing. */
+/** Take in words for the user, or reasoning; anything but a string is nothing. The watcher hears
+ * of it. */
 void reading_add_text_of(struct model_reading *reading, struct json_object *value);
 void reading_add_thinking_of(struct model_reading *reading, struct json_object *value);
 

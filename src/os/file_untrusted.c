@@ -284,7 +284,13 @@ static int open_settled(int folder_fd, const char *relative, int flags, struct s
     return error_set(err, RONDO_ERR_INVALID, "%s is removed or replaced again and again", relative);
 }
 
-int file_open_untrusted(int folder_fd, const char *relative, size_t limit, struct rondo_error *err)
+/**
+ * Open a file for reading that an agent may have made.
+ * @param limit largest size in bytes
+ * @return descriptor, or a negative code
+ */
+static int file_open_untrusted(int folder_fd, const char *relative, size_t limit,
+                               struct rondo_error *err)
 {
     struct stat status;
     struct stat folder;

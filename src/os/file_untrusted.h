@@ -48,13 +48,6 @@ int file_open_beneath_by_steps(int folder_fd, const char *relative, int flags);
  */
 char *file_find_link(int folder_fd, const char *relative);
 
-/**
- * Open a file for reading that an agent may have made.
- * @param limit largest size in bytes
- * @return descriptor, or a negative code
- */
-int file_open_untrusted(int folder_fd, const char *relative, size_t limit, struct rondo_error *err);
-
 /** Append its content to `ret_buf`. One that changes while it is read is refused. */
 int file_read_untrusted(int folder_fd, const char *relative, size_t limit, struct buf *ret_buf,
                         struct rondo_error *err);

@@ -272,8 +272,9 @@ static int read_object(struct written_request *written, struct json_object *obje
     return r;
 }
 
-int written_request_read_options(struct written_request *written, struct json_object *options,
-                                 struct rondo_error *err)
+/** Read options of the run: {"max_iterations":50,"max_cost_usd":"2.50"}. RONDO_ERR_INVALID. */
+static int written_request_read_options(struct written_request *written,
+                                        struct json_object *options, struct rondo_error *err)
 {
     return read_object(written, options, read_option, "options", err);
 }
@@ -284,8 +285,9 @@ int written_request_read_context(struct written_request *written, struct json_ob
     return read_object(written, context, read_context, "context", err);
 }
 
-int written_request_set_action(struct written_request *written, const char *name,
-                               struct rondo_error *err)
+/** Set the action by its name. RONDO_ERR_INVALID. */
+static int written_request_set_action(struct written_request *written, const char *name,
+                                      struct rondo_error *err)
 {
     if (vocabulary_action_from_name(name, &written->request.action)) {
         written->has_action = true;

@@ -38,14 +38,6 @@ void written_request_set_text(const char **slot, const char *text);
 void written_request_set_run(struct written_request *written, const struct policy_run *run,
                              const struct policy_request *situation);
 
-/** Set the action by its name. RONDO_ERR_INVALID. */
-int written_request_set_action(struct written_request *written, const char *name,
-                               struct rondo_error *err);
-
-/** Read options of the run: {"max_iterations":50,"max_cost_usd":"2.50"}. RONDO_ERR_INVALID. */
-int written_request_read_options(struct written_request *written, struct json_object *options,
-                                 struct rondo_error *err);
-
 /** Read attributes of the context: {"iteration":100,"approved":true}. RONDO_ERR_INVALID. */
 int written_request_read_context(struct written_request *written, struct json_object *context,
                                  struct rondo_error *err);

@@ -79,9 +79,6 @@ int yaml_read(const char *text, size_t len, size_t first_line, struct arena *are
 /** Value of a key in a map, or NULL. The key must be a text. */
 struct yaml_node *yaml_get(const struct yaml_node *map, const char *key);
 
-/** What a kind is called in messages: "a text", "a list". Static. */
-const char *yaml_kind_name(enum yaml_kind kind);
-
 /** Append what a value is for messages: "the number 5", "the text \"x\"", "a list". */
 void yaml_describe(const struct yaml_node *node, struct buf *ret_text);
 

@@ -13,7 +13,8 @@
 /** Texts in messages are cut at this many bytes. */
 #define SHOWN_BYTES 40
 
-const char *yaml_kind_name(enum yaml_kind kind)
+/** What a kind is called in messages: "a text", "a list". Static. */
+static const char *yaml_kind_name(enum yaml_kind kind)
 {
     static const char *const names[] = {
         [YAML_NULL] = "nothing",     [YAML_BOOLEAN] = "true or false",

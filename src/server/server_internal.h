@@ -49,6 +49,3 @@ struct server {
 
 /** The handler of the HTTP server. @param context a struct server */
 void dispatch(void *context, struct http_exchange *exchange);
-
-/** Look at all parts. Any thread. */
-void server_gauges_take(struct server *server, struct server_gauges *ret_gauges);

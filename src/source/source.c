@@ -18,11 +18,6 @@ static const struct source_type *const types[] = {
     NULL,
 };
 
-const struct source_type *const *source_types(void)
-{
-    return types;
-}
-
 const struct source_type *source_type_find(const char *name)
 {
     size_t i = 0;

@@ -131,8 +131,6 @@ struct source {
     const struct source_host *host;
 };
 
-/** The types, NULL-terminated. Static. */
-const struct source_type *const *source_types(void);
 /** A type by its name, or NULL. */
 const struct source_type *source_type_find(const char *name);
 

@@ -100,7 +100,11 @@ const struct tool_surroundings *toolbox_surroundings(const struct toolbox *toolb
 
 /* --- names --- */
 
-bool toolbox_is_reserved(const char *name)
+/**
+ * Whether a name is one of the loop's own tools, or could be taken for one: letter case and the
+ * difference between `-` and `_` do not count. No other tool may have it.
+ */
+static bool toolbox_is_reserved(const char *name)
 {
     static const char *const reserved[] = {"finish_task", "update_plan"};
     for (size_t i = 0; i < sizeof(reserved) / sizeof(reserved[0]); i++) {

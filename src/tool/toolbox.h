@@ -66,12 +66,6 @@ int toolbox_add_function(struct toolbox *toolbox, const char *type,
 /** Call `free_owned(owned)` when the toolbox is freed; last registered first. */
 void toolbox_own(struct toolbox *toolbox, void *owned, void (*free_owned)(void *owned));
 
-/**
- * Whether a name is one of the loop's own tools, or could be taken for one: letter case and the
- * difference between `-` and `_` do not count. No other tool may have it.
- */
-bool toolbox_is_reserved(const char *name);
-
 /* ---- Entries whose tools change ------------------------------------------------------------- */
 
 /**

@@ -111,7 +111,8 @@ bool view_line_is_due(const struct view *view, const struct journal_entry *entry
     return !is_part || view->condition_count == 0;
 }
 
-const char *view_short_name(const char *name)
+/** Name of a condition, shortened for one-line lists ("tests"). */
+static const char *view_short_name(const char *name)
 {
     static const char *const names[][2] = {
         {"all_tests_pass", "tests"},

@@ -51,9 +51,6 @@ bool view_line_is_due(const struct view *view, const struct journal_entry *entry
 /** Append the line of the iteration that ended last, and forget it. */
 void view_take_line(struct view *view, const struct style *style, struct buf *ret_buf);
 
-/** Name of a condition, shortened for one-line lists ("tests"). */
-const char *view_short_name(const char *name);
-
 /** What else the frame shows, besides the view. */
 struct frame_info {
     const struct style *style;

@@ -144,9 +144,8 @@ bool loop_take_letter(const struct store_letter *letter, void *context);
 void loop_wait_with_mail(struct loop *loop, int64_t duration_ns);
 
 struct loop_limits;
-/* Record a request, unless it changes nothing. `by`: the requester. @return whether it was recorded
+/** Record a request. `by`: the requester. @return false: it changes nothing, and was not recorded
  */
-void loop_record_stop(struct loop *loop, const char *by);
 bool loop_record_paused(struct loop *loop, bool is_paused, const char *by);
 /** The gate uses them from its next question on. Limits out of range are not taken. */
 bool loop_record_limits(struct loop *loop, const struct loop_limits *limits, const char *by);

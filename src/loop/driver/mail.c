@@ -17,7 +17,8 @@
 /** Bytes that are kept of the requester's name. */
 #define BY_SIZE 256
 
-void loop_record_stop(struct loop *loop, const char *by)
+/** Record a request, unless it changes nothing. */
+static void loop_record_stop(struct loop *loop, const char *by)
 {
     if (loop->state.is_stop_requested || loop->state.phase == PHASE_ENDED) {
         return;

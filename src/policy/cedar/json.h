@@ -19,9 +19,7 @@
 /** Read a Cedar value: bool, integer, string, array, object, `__entity`, `__extn`. */
 int cedar_json_value(struct json_reader *json, struct cedar_value *ret_value);
 
-/** The same three from a node that was read. */
-int cedar_json_to_value(struct json_reader *json, const struct json_node *node,
-                        struct cedar_value *ret_value);
+/** A record, or a uid, from a node that was read. */
 int cedar_json_to_record(struct json_reader *json, const struct json_node *node,
                          const struct cedar_record **ret_record);
 /** @param arena where the uid is put */

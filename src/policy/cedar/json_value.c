@@ -37,6 +37,9 @@ static int fail_number(struct json_reader *json, const struct json_node *node)
                                len, text);
 }
 
+static int cedar_json_to_value(struct json_reader *json, const struct json_node *node,
+                               struct cedar_value *ret_value);
+
 static int to_set(struct json_reader *json, const struct json_node *node,
                   struct cedar_value *ret_value)
 {
@@ -326,8 +329,9 @@ static int to_object(struct json_reader *json, const struct json_node *node,
     return 0;
 }
 
-int cedar_json_to_value(struct json_reader *json, const struct json_node *node,
-                        struct cedar_value *ret_value)
+/** A value from a node that was read. */
+static int cedar_json_to_value(struct json_reader *json, const struct json_node *node,
+                               struct cedar_value *ret_value)
 {
     switch (node->kind) {
     case JSON_NODE_NULL:

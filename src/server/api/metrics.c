@@ -107,7 +107,8 @@ static void add_telemetry(struct server *server, struct server_gauges *gauges)
     add(gauges, "rondo_telemetry_behind", NULL, NULL, (double)state.behind);
 }
 
-void server_gauges_take(struct server *server, struct server_gauges *ret_gauges)
+/** Look at all parts. Any thread. */
+static void server_gauges_take(struct server *server, struct server_gauges *ret_gauges)
 {
     struct orchestrator_state state = orchestrator_state(server->options.orchestrator);
     ret_gauges->count = 0;

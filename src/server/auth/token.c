@@ -36,7 +36,7 @@ const char *token_scope_name(enum token_scope scope)
     return scope_names[scope];
 }
 
-bool token_scope_from_name(const char *name, enum token_scope *ret_scope)
+static bool token_scope_from_name(const char *name, enum token_scope *ret_scope)
 {
     for (enum token_scope i = TOKEN_READ; i <= TOKEN_ADMINISTER; i++) {
         if (strcmp(name, scope_names[i]) == 0) {

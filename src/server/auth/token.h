@@ -25,7 +25,6 @@ enum token_scope {
 #define LIMIT_TOKENS   1000
 
 const char *token_scope_name(enum token_scope scope);
-bool token_scope_from_name(const char *name, enum token_scope *ret_scope);
 
 /** What a caller may do. */
 struct token_grant {

@@ -138,16 +138,6 @@ void intake_hold_role(struct intake *intake, const char *role, bool is_held)
     pthread_mutex_unlock(&intake->lock);
 }
 
-void intake_pause(struct intake *intake, bool is_paused)
-{
-    pthread_mutex_lock(&intake->lock);
-    intake->is_paused = is_paused;
-    pthread_mutex_unlock(&intake->lock);
-    if (!is_paused) {
-        tell_ready(intake);
-    }
-}
-
 /* ---- Marks ---------------------------------------------------------------------------------- */
 
 static void add_mark(struct intake_changes *changes, const char *source, const char *mark)

@@ -125,9 +125,6 @@ void intake_remove_role(struct intake *intake, const char *role);
 /** Start no requests of a role, or start them again. They are accepted all the same. */
 void intake_hold_role(struct intake *intake, const char *role, bool is_held);
 
-/** Start nothing more, or start again. Requests are accepted all the same. */
-void intake_pause(struct intake *intake, bool is_paused);
-
 /** Submit an event. @return 0 with the result, or the store's error */
 int intake_submit(struct intake *intake, const struct intake_event *event,
                   struct intake_result *ret_result, struct rondo_error *err);

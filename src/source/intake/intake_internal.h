@@ -69,7 +69,6 @@ struct intake {
     struct intake_entry *entries; /**< by id: waiting, worked on, executing */
     struct role_queue *queues;    /**< by role */
     struct role_queue *turns;     /**< the first has the next turn */
-    bool is_paused;
     uint64_t running;
     struct intake_state counts;
     struct intake_told told; /**< of roles without a queue */

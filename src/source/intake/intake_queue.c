@@ -95,7 +95,7 @@ struct intake_entry *intake_entry_find_group(struct role_queue *queue, const uns
 struct intake_entry *intake_entry_next(struct intake *intake)
 {
     struct role_queue *queue;
-    if (intake->is_paused || intake->running >= intake->max_running) {
+    if (intake->running >= intake->max_running) {
         return NULL;
     }
     DL_FOREACH(intake->turns, queue)

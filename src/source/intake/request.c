@@ -65,8 +65,9 @@ static char *dup_member(struct json_object *root, const char *name)
     return memory_dup_string(json_get_string(root, name, NULL));
 }
 
-int start_request_decode(const struct store_document *document, struct start_request *ret_request,
-                         struct rondo_error *err)
+/** Read a document. @param ret_request start_request_fini(). @return 0 or RONDO_ERR_CORRUPT */
+static int start_request_decode(const struct store_document *document,
+                                struct start_request *ret_request, struct rondo_error *err)
 {
     auto_json struct json_object *root = NULL;
     struct json_object *context = NULL;

@@ -50,10 +50,6 @@ void start_request_fini(struct start_request *request);
 /** Append it as JSON, without id and version. */
 void start_request_encode(const struct start_request *request, struct buf *ret_json);
 
-/** Read a document. @param ret_request start_request_fini(). @return 0 or RONDO_ERR_CORRUPT */
-int start_request_decode(const struct store_document *document, struct start_request *ret_request,
-                         struct rondo_error *err);
-
 /** Called with a request, or NULL for a document that cannot be read. @return false to end */
 typedef bool start_request_fn(const struct start_request *request, const char *id, void *context);
 

@@ -27,7 +27,8 @@ static uint64_t finish(uint64_t hash)
     return hash == 0 ? 1 : hash;
 }
 
-uint64_t cedar_hash(const void *bytes, size_t len)
+/** Hash of bytes; the same in every process, never 0. */
+static uint64_t cedar_hash(const void *bytes, size_t len)
 {
     uint64_t hash = HASH_SEED ^ len;
     const char *at = bytes;
@@ -139,6 +140,8 @@ bool cedar_value_equals(struct cedar_value a, struct cedar_value b)
     return false;
 }
 
+static uint64_t cedar_value_hash(struct cedar_value value);
+
 static uint64_t record_hash(const struct cedar_record *record)
 {
     uint64_t hash = record->count;
@@ -154,7 +157,8 @@ static uint64_t ip_hash(const struct cedar_ip *ip)
     return cedar_hash(ip->bytes, ip->is_v6 ? 16 : 4) + ip->prefix;
 }
 
-uint64_t cedar_value_hash(struct cedar_value value)
+/** Equal values have equal hashes. */
+static uint64_t cedar_value_hash(struct cedar_value value)
 {
     uint64_t hash = 0;
     switch (value.kind) {

@@ -49,9 +49,6 @@ struct cedar_record {
     const uint8_t *slots; /**< hash table: index + 1 into `fields`, 0 = empty; NULL = none */
 };
 
-/** Hash of bytes; the same in every process, never 0. */
-uint64_t cedar_hash(const void *bytes, size_t len);
-
 const struct cedar_text *cedar_text_new(struct arena *arena, const char *bytes, size_t len);
 
 /** Bytes of memory that a text of this length takes. */
@@ -136,8 +133,6 @@ static inline const struct cedar_ip *cedar_as_ip(struct cedar_value value)
 
 /** Structural equality; false across kinds. Recursion is bounded by CEDAR_LIMIT_DEPTH. */
 bool cedar_value_equals(struct cedar_value a, struct cedar_value b);
-/** Equal values have equal hashes. */
-uint64_t cedar_value_hash(struct cedar_value value);
 
 /** A set of the values, which are sorted in place and lose their duplicates. */
 const struct cedar_set *cedar_set_make(struct arena *arena, struct cedar_value *values,

@@ -432,16 +432,6 @@ TEST_IN_WORLD(a_request_that_cannot_become_a_run_is_refused)
     world_expect_run(world, "two");
 }
 
-TEST_IN_WORLD(nothing_starts_while_the_intake_is_paused)
-{
-    struct intake_world *world = *state;
-    intake_pause(world->intake, true);
-    world_submit(world, "fixer", "one", NULL);
-    world_expect_run(world, "");
-    intake_pause(world->intake, false);
-    world_expect_run(world, "one");
-}
-
 TEST_IN_WORLD(what_waits_for_a_role_that_left_stays_until_it_returns)
 {
     struct intake_world *world = *state;
