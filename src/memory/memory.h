@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Memories of agents: episodic (what happened), semantic (what is so) and procedural (how something
+ * Memories of agents: episodic (what happened), semantic (facts) and procedural (how something
  * is done). A memory belongs to an agent, or to a name under which several agents share memories.
  * The store keeps them (store/memories.h), so that any back end serves; here is what is the same
  * for all of them: secrets are redacted before anything is stored, sizes and numbers are bounded,

@@ -187,7 +187,7 @@ static const struct role_field memory_fields[] = {
      .shape = &role_shape_embeddings,
      .help = "Model for embeddings"},
     {.name = "episodic", .kind = FIELD_OBJECT, .shape = &shape_episodic, .help = "What happened"},
-    {.name = "semantic", .kind = FIELD_OBJECT, .shape = &shape_semantic, .help = "What is so"},
+    {.name = "semantic", .kind = FIELD_OBJECT, .shape = &shape_semantic, .help = "Facts"},
     {.name = "procedural",
      .kind = FIELD_OBJECT,
      .shape = &shape_procedural,

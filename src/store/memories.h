@@ -15,7 +15,7 @@
 /** Kinds of memories. The numbers are kept in stores. */
 enum store_memory_kind {
     STORE_EPISODIC = 0,   /**< what happened */
-    STORE_SEMANTIC = 1,   /**< what is so */
+    STORE_SEMANTIC = 1,   /**< facts */
     STORE_PROCEDURAL = 2, /**< how something is done */
     STORE_MEMORY_KIND_COUNT
 };

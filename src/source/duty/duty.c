@@ -321,7 +321,8 @@ int duty_start(const struct duty_options *options, struct duty **ret_duty, struc
         duty_forget_sources(duty);
         struct rondo_error watch_err = {0};
         if (duty_watch(duty, &watch_err) < 0) {
-            duty_log(duty, "%s: changes count at the next start", watch_err.message);
+            duty_log(duty, "%s: changes of role files take effect at the next start",
+                     watch_err.message);
         }
         r = duty_read_roles(duty, err);
     }

@@ -279,7 +279,7 @@ static void decide(struct intake *intake, struct submission *submission)
         intake_entry_take(intake, same);
         memcpy(submission->run_id, same->id, ID_SIZE);
         set_refusal(submission, REFUSAL_COALESCED, same->id,
-                    "an event of the same source waits, and has this prompt now");
+                    "an event of the same source was waiting; it has this prompt now");
         return;
     }
     uint64_t free_places =

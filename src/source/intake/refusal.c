@@ -17,7 +17,7 @@ static const char *const kind_words[REFUSAL_KIND_COUNT] = {
     [REFUSAL_REFUSED] = "an event was refused: ",
     [REFUSAL_DROPPED] = "an event was dropped: ",
     [REFUSAL_COALESCED] = "two events became one run: ",
-    [REFUSAL_FULL] = "events wait outside: ",
+    [REFUSAL_FULL] = "events are held back at their source: ",
     [REFUSAL_LATE] = "a trigger is late: ",
 };
 

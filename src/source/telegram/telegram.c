@@ -211,7 +211,7 @@ static void accept(struct telegram *bot, const struct telegram_message *message)
     }
     int r = submit(bot, message, &result, &err);
     if (r < 0 || result.outcome == INTAKE_FULL) {
-        log_line(bot, "a message waits: %s", r < 0 ? err.message : result.reason);
+        log_line(bot, "a message is not accepted yet: %s", r < 0 ? err.message : result.reason);
         bot->is_stopped = true;
         restore(bot);
         return;
@@ -247,7 +247,7 @@ static int64_t poll_messages(struct telegram *bot)
     }
     if (answer.outcome != TELEGRAM_DONE) {
         if (!bot->is_failing) {
-            log_line(bot, "Telegram cannot be asked for messages: %s", answer.reason);
+            log_line(bot, "cannot fetch messages from Telegram: %s", answer.reason);
         }
         bot->is_failing = true;
         return answer.wait_s > 0 ? answer.wait_s * NS_PER_S : FAILURE_NS;
@@ -358,7 +358,7 @@ static void write_answer(const struct run_answer *answer, struct buf *ret_text)
 /** @return whether the run of a turn has ended; then what to send */
 static bool find_answer(struct telegram *bot, const struct chat_turn *turn, struct buf *ret_text)
 {
-    static const char refused[] = "Your message could not be worked on.";
+    static const char refused[] = "Your message could not be processed.";
     char key[24];
     char run_id[ID_SIZE];
     struct rondo_error err = {0};

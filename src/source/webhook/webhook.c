@@ -110,7 +110,7 @@ __attribute__((format(printf, 3, 4))) static bool refuse(struct source_answer *a
 static bool check_sender(const struct source_delivery *delivery, struct source_answer *answer)
 {
     if (header(delivery, "origin") != NULL || header(delivery, "sec-fetch-site") != NULL) {
-        return refuse(answer, 403, "webhooks take no requests from web pages");
+        return refuse(answer, 403, "requests from web pages are refused");
     }
     return true;
 }

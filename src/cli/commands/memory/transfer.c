@@ -43,7 +43,7 @@ const struct option_row memory_import_options[] = {
      .offset = offsetof(struct memory_transfer_values, agent),
      .argument = "NAME",
      .by_default = "as the file says",
-     .help = "Who gets the memories",
+     .help = "Agent that gets the memories",
      .group = "Import"},
     OPTION_ROW_STORE(struct memory_transfer_values),
     OPTION_ROW_JSON(struct memory_transfer_values, "The counts as a JSON object"),

@@ -303,7 +303,7 @@ TEST_IN_WORLD(a_refused_message_is_told)
     struct start_request request = next_request(bot);
     assert_int_equal(intake_refuse(bot->world->intake->intake, &request, "no", NULL), 0);
     start_request_fini(&request);
-    assert_non_null(strstr(wait_request(bot, SEND, 1), "could not be worked on"));
+    assert_non_null(strstr(wait_request(bot, SEND, 1), "could not be processed"));
 }
 
 TEST_IN_WORLD(a_reply_that_did_not_reach_the_service_is_sent_again)
