@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/statvfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -51,13 +52,14 @@ const char *rondo_path(void)
     return path_from("RONDO_BINARY");
 }
 
-int scene_setup(void **state)
+/** Room that a scene in memory needs at most. */
+#define MEMORY_FREE_BYTES (UINT64_C(1) << 30)
+
+static int set_up(void **state, const char *base)
 {
     signal(SIGPIPE, SIG_IGN);
     struct crash_scene *scene = memory_new_zero(1, sizeof(*scene));
-    const char *base = getenv("TMPDIR");
-    snprintf(scene->folder, sizeof(scene->folder), "%s/rondo-crash-XXXXXX",
-             base == NULL ? "/tmp" : base);
+    snprintf(scene->folder, sizeof(scene->folder), "%s/rondo-crash-XXXXXX", base);
     if (mkdtemp(scene->folder) == NULL) {
         perror("mkdtemp");
         return -1;
@@ -73,6 +75,21 @@ int scene_setup(void **state)
     *state = scene;
     scene_clear(scene);
     return 0;
+}
+
+int scene_setup(void **state)
+{
+    const char *given = getenv("TMPDIR");
+    return set_up(state, given == NULL ? "/tmp" : given);
+}
+
+int scene_setup_in_memory(void **state)
+{
+    struct statvfs memory;
+    bool has_room = !scene_is_long() && getenv("TMPDIR") == NULL && access("/dev/shm", W_OK) == 0 &&
+                    statvfs("/dev/shm", &memory) == 0 &&
+                    (uint64_t)memory.f_bavail * memory.f_frsize >= MEMORY_FREE_BYTES;
+    return has_room ? set_up(state, "/dev/shm") : scene_setup(state);
 }
 
 int scene_teardown(void **state)

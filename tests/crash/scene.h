@@ -39,6 +39,11 @@ struct crash_scene {
 
 /** cmocka set-up and tear-down: make the folder; kill all children, remove everything. */
 int scene_setup(void **state);
+/**
+ * The same without waiting for a disk, in the bounded suite where there is room: a process that is
+ * killed at a call loses nothing that was written before, whatever is below.
+ */
+int scene_setup_in_memory(void **state);
 int scene_teardown(void **state);
 
 /** Number from the environment variable `name`, else `otherwise`. */

@@ -224,7 +224,7 @@ static void write_role(struct kill_world *world)
 
 static int set_up(void **state)
 {
-    if (scene_setup(state) != 0) {
+    if (scene_setup_in_memory(state) != 0) {
         return -1;
     }
     struct kill_world *world = calloc(1, sizeof(*world));

@@ -136,7 +136,7 @@ static void enumerate(struct crash_scene *scene, const struct syscall_trial *tri
     assert_true(points > 0);
 }
 
-#define CASE(name) TEST_WITH(name, scene_setup, scene_teardown)
+#define CASE(name) TEST_WITH(name, scene_setup_in_memory, scene_teardown)
 
 CASE(a_failed_sync_is_never_followed_by_an_acknowledgement)
 {

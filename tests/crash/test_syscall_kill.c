@@ -100,7 +100,7 @@ static uint64_t enumerate(struct crash_scene *scene, const struct workload *work
     return points;
 }
 
-TEST_WITH(every_sync_may_be_the_last_call, scene_setup, scene_teardown)
+TEST_WITH(every_sync_may_be_the_last_call, scene_setup_in_memory, scene_teardown)
 {
     if (!inject_is_possible()) {
         skip();
@@ -109,7 +109,7 @@ TEST_WITH(every_sync_may_be_the_last_call, scene_setup, scene_teardown)
     assert_true(points >= 6);
 }
 
-TEST_WITH(every_write_may_be_the_last_call, scene_setup, scene_teardown)
+TEST_WITH(every_write_may_be_the_last_call, scene_setup_in_memory, scene_teardown)
 {
     if (!inject_is_possible()) {
         skip();
@@ -120,7 +120,7 @@ TEST_WITH(every_write_may_be_the_last_call, scene_setup, scene_teardown)
     assert_true(points >= 10);
 }
 
-TEST_WITH(every_change_of_a_file_may_be_the_last_call, scene_setup, scene_teardown)
+TEST_WITH(every_change_of_a_file_may_be_the_last_call, scene_setup_in_memory, scene_teardown)
 {
     if (!inject_is_possible()) {
         skip();
@@ -132,7 +132,7 @@ TEST_WITH(every_change_of_a_file_may_be_the_last_call, scene_setup, scene_teardo
     }
 }
 
-TEST_WITH(a_log_that_is_being_copied_survives, scene_setup, scene_teardown)
+TEST_WITH(a_log_that_is_being_copied_survives, scene_setup_in_memory, scene_teardown)
 {
     if (!inject_is_possible()) {
         skip();
