@@ -80,7 +80,7 @@ function Days({ days }) {
   const text = days.map(({ day, tokens }) => `${day}: ${count(tokens)}`).join(", ");
   return (
     <div class="budget-days">
-      <span class="columns" role="img" aria-label={`Tokens a day: ${text}`}>
+      <span class="day-columns" role="img" aria-label={`Tokens a day: ${text}`}>
         {days.map(({ day, tokens }) => (
           <i
             key={day}
