@@ -34,7 +34,7 @@ struct duty_source {
     char *folder; /**< of the role's file */
     struct source_host host;
     const struct source_type *type; /**< NULL: no such type */
-    struct json_object *config;     /**< its settings until they were used; NULL = they were */
+    struct json_object *config;     /**< its settings; the source borrows texts of them */
     char *settings;                 /**< the same as text */
     char *type_name;
     char *summary;         /**< of the settings */

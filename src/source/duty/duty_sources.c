@@ -212,8 +212,6 @@ void duty_open_sources(struct duty *duty, struct duty_role *role)
             open_or_name(duty, role, source);
         }
         append_source(role, source);
-        json_object_put(source->config); /* A tree takes five times the text. */
-        source->config = NULL;
     }
     json_object_put(role->plan.triggers);
     role->plan.triggers = NULL;
