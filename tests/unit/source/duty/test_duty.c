@@ -244,8 +244,9 @@ DUTY_TEST(the_same_trigger_twice_counts_once)
 DUTY_TEST(settings_that_a_daemon_does_not_support_are_listed_at_its_start)
 {
     struct duty_world *world = *state;
-    begin_duty(world, ROLE("tester", NEVER("a.md")) "  ingest: {sources: [notes.md]}\n");
-    assert_true(is_logged(world, "run does not ingest yet"));
+    begin_duty(world,
+               ROLE("tester", NEVER("a.md")) "  sinks: [{type: custom, module: a, function: b}]\n");
+    assert_true(is_logged(world, "Rondo calls no function in Python"));
     assert_false(is_logged(world, "spec.triggers"));
 }
 
