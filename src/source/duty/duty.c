@@ -266,8 +266,7 @@ static int open_intake(struct duty *duty, struct rondo_error *err)
         .on_notice = tell_notice,
         .context = duty,
     };
-    int r = intake_open(&options, &duty->intake, err);
-    return r < 0 ? r : duty_count_running(duty, err);
+    return intake_open(&options, &duty->intake, err);
 }
 
 /** Whether there is anything to do at all. */
@@ -326,6 +325,7 @@ int duty_start(const struct duty_options *options, struct duty **ret_duty, struc
         }
         r = duty_read_roles(duty, err);
     }
+    r = r < 0 ? r : duty_count_running(duty, err);
     r = r < 0 ? r : check_roles(duty, err);
     if (r == 0) {
         duty_note_folders(duty);

@@ -70,6 +70,7 @@ struct duty {
     struct duty_role *roles;
     size_t role_count;
     bool is_started;       /**< what is read from now on is a change */
+    bool has_new_role;     /**< requests that a dead daemon has left for it are to be adopted */
     int64_t read_at_ns;    /**< monotonic: look at the files then; 0 = nothing changed */
     int64_t upkeep_at_ns;  /**< monotonic */
     int64_t restart_at_ns; /**< monotonic: starts failed, try again then; 0 = none */

@@ -177,6 +177,7 @@ static void use_plan(struct duty *duty, struct duty_role *role, struct duty_plan
     duty_plan_fini(&role->plan);
     role->plan = *plan;
     role->is_used = true;
+    duty->has_new_role = duty->has_new_role || !is_change;
     role->problem[0] = '\0';
     const struct queue_options queue = duty_plan_queue(&role->plan, &duty->options.queue);
     duty_open_sources(duty, role);
@@ -276,6 +277,10 @@ int duty_read_roles(struct duty *duty, struct rondo_error *err)
         if (!role->is_used || duty_plan_is_reloaded(&role->plan)) {
             read_role(duty, role);
         }
+    }
+    if (duty->has_new_role) {
+        duty->has_new_role = false;
+        return intake_adopt(duty->intake, err);
     }
     return 0;
 }

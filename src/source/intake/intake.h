@@ -104,13 +104,13 @@ struct intake_options {
     void *context;
 };
 
-/** Read what waits: of this process and of dead ones. @param ret_intake intake_close() */
+/** Read what waits of this process. @param ret_intake intake_close() */
 int intake_open(const struct intake_options *options, struct intake **ret_intake,
                 struct rondo_error *err);
 /** What waits stays in the store. NULL is allowed. */
 void intake_close(struct intake *intake);
 
-/** Take in the requests that wait of processes that have died since. */
+/** Take in the requests that wait of processes that are dead, for the roles that are set. */
 int intake_adopt(struct intake *intake, struct rondo_error *err);
 
 /** Forget keys and refusals that are too old. To be called now and then (once an hour). */

@@ -155,6 +155,17 @@ static void add_waiting(struct intake *intake, const struct start_request *reque
     }
 }
 
+/** Another daemon may have the role; its requests are left to that one. */
+static bool is_kept(struct intake *intake, const char *role)
+{
+    struct role_queue *queue = NULL;
+    pthread_mutex_lock(&intake->lock);
+    HASH_FIND_STR(intake->queues, role, queue);
+    bool is_open = queue != NULL && queue->is_open;
+    pthread_mutex_unlock(&intake->lock);
+    return is_open;
+}
+
 static bool load_request(const struct start_request *request, const char *id, void *context)
 {
     struct intake_loading *loading = context;
@@ -167,7 +178,7 @@ static bool load_request(const struct start_request *request, const char *id, vo
     }
     if (strcmp(request->owner, intake->owner) == 0) {
         add_waiting(intake, request);
-    } else if (owner_is_dead(request->owner)) {
+    } else if (is_kept(intake, request->role) && owner_is_dead(request->owner)) {
         loading->orphans = memory_resize(loading->orphans, loading->orphan_count + 1, ID_SIZE);
         memcpy(loading->orphans[loading->orphan_count++], id, ID_SIZE);
     }

@@ -79,6 +79,7 @@ static inline void world_open(struct intake_world *world)
         fail_msg("%s", err.message);
     }
     intake_set_role(world->intake, "fixer", &world_queue);
+    assert_int_equal(intake_adopt(world->intake, NULL), 0);
 }
 
 static inline int make_world(void **state)

@@ -505,6 +505,22 @@ TEST_IN_WORLD(requests_of_a_dead_process_are_adopted)
     world_expect_run(world, "one");
 }
 
+TEST_IN_WORLD(requests_of_a_dead_process_are_left_to_a_daemon_that_has_the_role)
+{
+    struct intake_world *world = *state;
+    struct queue_options queue = {.max_waiting = 3, .max_running = 1};
+    name_dead_process(world);
+    world_open(world);
+    intake_set_role(world->intake, "mover", &queue);
+    world_submit(world, "mover", "one", NULL);
+    owner_new(&world->random, world->owner);
+    world_open(world);
+    assert_int_equal(intake_state(world->intake).waiting, 0);
+    intake_set_role(world->intake, "mover", &queue);
+    assert_int_equal(intake_adopt(world->intake, NULL), 0);
+    world_expect_run(world, "one");
+}
+
 TEST_IN_WORLD(a_document_that_cannot_be_read_does_not_hinder_the_others)
 {
     struct intake_world *world = *state;
