@@ -176,6 +176,7 @@ static void reload(struct duty *duty)
 {
     struct rondo_error err = {0};
     duty->read_at_ns = 0;
+    duty_watch_folders(duty);
     if (duty_read_roles(duty, &err) < 0) {
         duty_log(duty, "%s", err.message);
     }
@@ -371,6 +372,7 @@ void duty_stop(struct duty *duty)
     if (duty->timer_fd > 0) {
         close(duty->timer_fd);
     }
+    free(duty->skill_watches);
     if (duty->watch_fd >= 0) {
         close(duty->watch_fd);
     }

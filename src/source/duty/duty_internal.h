@@ -76,8 +76,10 @@ struct duty {
     int64_t restart_at_ns; /**< monotonic: starts failed, try again then; 0 = none */
     bool is_start_failing; /**< it was logged */
     int watch_fd;          /**< inotify */
-    int trust_watch;       /**< in it: the folder of confirmations */
-    int timer_fd;          /**< CLOCK_REALTIME: what is due next */
+    int *skill_watches;    /**< in it: folders of skills */
+    size_t skill_watch_count;
+    int trust_watch; /**< in it: the folder of confirmations */
+    int timer_fd;    /**< CLOCK_REALTIME: what is due next */
 
     pthread_rwlock_t hooks_lock;
     int wake_fd;
@@ -114,8 +116,10 @@ void duty_forget_sources(struct duty *duty);
 int duty_read_roles(struct duty *duty, struct rondo_error *err);
 /** Record the folders that were named for the first time, when their roles are on duty. */
 void duty_note_folders(struct duty *duty);
-/** Watch the folders that the roles depend on. Once. */
+/** Begin to watch the folders that the roles depend on. Once. */
 int duty_watch(struct duty *duty, struct rondo_error *err);
+/** Watch those that have come since, too. */
+void duty_watch_folders(struct duty *duty);
 /** Something in them changed. */
 void duty_note_changes(struct duty *duty);
 void duty_free_roles(struct duty *duty);

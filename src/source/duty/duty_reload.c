@@ -24,7 +24,8 @@
 
 /** Folders that are watched at most. */
 #define MOST_WATCHES 1024
-#define WATCH_MASK   (IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE | IN_ONLYDIR)
+#define WATCH_MASK \
+    (IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE | IN_CREATE | IN_ONLYDIR)
 
 /* ---- Finding -------------------------------------------------------------------------------- */
 
@@ -315,22 +316,31 @@ void duty_free_roles(struct duty *duty)
 /* ---- Watching ------------------------------------------------------------------------------- */
 
 struct folder_watch {
-    int fd;
+    struct duty *duty;
     int count;
 };
 
-static void watch_folder(struct folder_watch *watch, const char *path)
+/** A folder that is watched already keeps its watch. @return it, or -1 */
+static int watch_folder(struct folder_watch *watch, const char *path)
 {
-    if (watch->count < MOST_WATCHES && inotify_add_watch(watch->fd, path, WATCH_MASK) >= 0) {
-        watch->count++;
-    }
+    int descriptor = watch->count == MOST_WATCHES
+                         ? -1
+                         : inotify_add_watch(watch->duty->watch_fd, path, WATCH_MASK);
+    watch->count += descriptor < 0 ? 0 : 1;
+    return descriptor;
 }
 
 /** A folder of skills: each is a folder in it. */
 static void watch_skills(struct folder_watch *watch, const char *path)
 {
+    struct duty *duty = watch->duty;
     DIR *folder = opendir(path);
-    watch_folder(watch, path);
+    int descriptor = watch_folder(watch, path);
+    if (descriptor >= 0) {
+        duty->skill_watches = memory_resize(duty->skill_watches, duty->skill_watch_count + 1,
+                                            sizeof(*duty->skill_watches));
+        duty->skill_watches[duty->skill_watch_count++] = descriptor;
+    }
     for (const struct dirent *entry; folder != NULL && (entry = readdir(folder)) != NULL;) {
         auto_buf struct buf child = {0};
         buf_printf(&child, "%s/%s", path, entry->d_name);
@@ -367,31 +377,50 @@ static void watch_trust(struct duty *duty)
                             : inotify_add_watch(duty->watch_fd, path, IN_MOVED_TO | IN_ONLYDIR);
 }
 
-int duty_watch(struct duty *duty, struct rondo_error *err)
+void duty_watch_folders(struct duty *duty)
 {
-    struct folder_watch watch = {.fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK)};
-    if (watch.fd < 0) {
-        return error_set_errno(err, RONDO_ERR_SYSTEM, errno, "cannot watch the role files");
-    }
-    duty->watch_fd = watch.fd;
-    for (size_t i = 0; duty->paths[i] != NULL; i++) {
+    struct folder_watch watch = {.duty = duty};
+    duty->skill_watch_count = 0;
+    for (size_t i = 0; duty->watch_fd >= 0 && duty->paths[i] != NULL; i++) {
         watch_role(&watch, duty->paths[i]);
     }
-    if (duty->options.skill_folder != NULL) {
+    if (duty->watch_fd >= 0 && duty->options.skill_folder != NULL) {
         watch_skills(&watch, duty->options.skill_folder);
     }
+}
+
+int duty_watch(struct duty *duty, struct rondo_error *err)
+{
+    duty->watch_fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+    if (duty->watch_fd < 0) {
+        return error_set_errno(err, RONDO_ERR_SYSTEM, errno, "cannot watch the role files");
+    }
+    duty_watch_folders(duty);
     watch_trust(duty);
     return 0;
 }
 
+/** A folder that may be one of skills: `skills` beside roles, or one in it. */
+static bool is_skill_folder(const struct duty *duty, const struct inotify_event *event)
+{
+    bool is_skill = event->len > 0 && strcmp(event->name, "skills") == 0;
+    for (size_t i = 0; i < duty->skill_watch_count; i++) {
+        is_skill = is_skill || duty->skill_watches[i] == event->wd;
+    }
+    return is_skill;
+}
+
 /** Roles, skills, and the variables beside them. Agents may write other files there all the time.
  */
-static bool is_of_roles(const struct inotify_event *event)
+static bool is_of_roles(const struct duty *duty, const struct inotify_event *event)
 {
     if ((event->mask & IN_Q_OVERFLOW) != 0) {
         return true;
     }
     const char *name = event->len == 0 ? "" : event->name;
+    if ((event->mask & IN_CREATE) != 0 || (event->mask & IN_ISDIR) != 0) {
+        return (event->mask & IN_ISDIR) != 0 && is_skill_folder(duty, event);
+    }
     return is_role_name(name) || has_ending(name, ".md") || strcmp(name, ".env") == 0;
 }
 
@@ -416,7 +445,7 @@ void duty_note_changes(struct duty *duty)
         for (char *at = events; at < events + len;) {
             const struct inotify_event *event = (const struct inotify_event *)(void *)at;
             at += sizeof(*event) + event->len;
-            if (event->wd == duty->trust_watch || is_of_roles(event)) {
+            if (event->wd == duty->trust_watch || is_of_roles(duty, event)) {
                 duty->read_at_ns = clock_monotonic(duty->clock) + debounce_of(duty) + 1;
             }
         }

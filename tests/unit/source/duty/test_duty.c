@@ -585,6 +585,25 @@ DUTY_TEST(a_role_that_is_not_to_be_reloaded_stays_as_it_was)
     WAIT_STATUS(world, "tester/heartbeat-", "a.md||on");
 }
 
+DUTY_TEST(a_skill_that_comes_after_the_start_brings_its_role_on_duty)
+{
+    struct duty_world *world = *state;
+    struct rondo_error err = {0};
+    char path[256];
+    write_file(world->server, "tester.yaml", ROLE("tester", NEVER("a.md")));
+    write_file(world->server, "other.yaml", ROLE("other", NEVER("a.md")) "  skills: [kindness]\n");
+    if (start_duty(world, world->server->folder, &err) < 0) {
+        fail_msg("%s", err.message);
+    }
+    assert_true(is_logged(world, "the role is left out"));
+    world_path(world->server, "skills", path, sizeof(path));
+    assert_int_equal(mkdir(path, 0700), 0);
+    world_path(world->server, "skills/kindness", path, sizeof(path));
+    assert_int_equal(mkdir(path, 0700), 0);
+    write_file(world->server, "skills/kindness/SKILL.md", SKILL("Be kind."));
+    WAIT_STATUS(world, "other/heartbeat-", "a.md||on");
+}
+
 DUTY_TEST(two_files_with_one_name_are_one_role)
 {
     struct duty_world *world = *state;
