@@ -97,8 +97,11 @@ void duty_tell(const struct duty *duty, const char *format, ...)
 
 /* ---- duty_sources.c ---- */
 
-/** Open the sources of a role's plan; those that are the same stay open. */
-void duty_open_sources(struct duty *duty, struct duty_role *role);
+/**
+ * Open the sources of a role's plan; those that are the same stay open.
+ * @param is_fresh none stays. A webhook is there all the time for those who call it
+ */
+void duty_open_sources(struct duty *duty, struct duty_role *role, bool is_fresh);
 /** Close them all. */
 void duty_close_sources(struct duty *duty, struct duty_role *role);
 /** Fire what is due. @return when the next one is due, wall clock; SOURCE_NEVER */

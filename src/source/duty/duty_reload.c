@@ -172,16 +172,15 @@ static void use_plan(struct duty *duty, struct duty_role *role, struct duty_plan
         leave_duty(duty, role);
     }
     bool is_change = role->is_used;
-    if (is_change && strcmp(role->plan.variables, plan->variables) != 0) {
-        duty_close_sources(duty, role); /* Their secrets may be others. */
-    }
+    /* With other variables, secrets of sources may be others. */
+    bool is_fresh = is_change && strcmp(role->plan.variables, plan->variables) != 0;
     duty_plan_fini(&role->plan);
     role->plan = *plan;
     role->is_used = true;
     duty->has_new_role = duty->has_new_role || !is_change;
     role->problem[0] = '\0';
     const struct queue_options queue = duty_plan_queue(&role->plan, &duty->options.queue);
-    duty_open_sources(duty, role);
+    duty_open_sources(duty, role, is_fresh);
     duty_note_budgets(duty, role);
     intake_set_role(duty->intake, role->plan.name, &queue);
     if (duty->is_started) {

@@ -198,10 +198,14 @@ static struct duty_source *plan_sources(struct duty *duty, const struct duty_rol
     return list;
 }
 
-void duty_open_sources(struct duty *duty, struct duty_role *role)
+void duty_open_sources(struct duty *duty, struct duty_role *role, bool is_fresh)
 {
     pthread_rwlock_wrlock(&duty->hooks_lock);
     struct duty_source *before = role->sources;
+    if (is_fresh) {
+        close_list(duty, before);
+        before = NULL;
+    }
     struct duty_source *wanted = plan_sources(duty, role, &before);
     close_list(duty, before); /* What they hold (a port, a name) may be needed. */
     role->sources = NULL;
