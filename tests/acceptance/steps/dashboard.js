@@ -306,7 +306,8 @@ Then("each iteration on the page has the times of its span", async function () {
 });
 
 // Every row of the timeline, read by scrolling through it: to the first one that was not seen yet.
-function timeline(world) {
+async function timeline(world) {
+  await world.page.waitForSelector(".timeline .virtual", { state: "attached" });
   return world.page.evaluate(async (limit) => {
     const deadline = Date.now() + limit;
     const frame = () =>
