@@ -44,10 +44,9 @@ TEST(a_role_is_summed_up_in_lines)
         "  until         all_tests_pass\n"
         "  run           1 iteration, 30,000 tokens\n"
         "  iteration     30 requests, 20 tool calls, 50,000 output tokens, 300 seconds\n"
-        "  unsupported   spec.triggers: run makes this one run; `rondo daemon` starts runs by "
-        "triggers "
-        "(line\n"
-        "                8, column 3)\n");
+        "  unsupported   spec.triggers[0]: discord: needs a connection by WebSocket, which Rondo "
+        "does not\n"
+        "                have: use a webhook or telegram trigger (line 8, column 14)\n");
 }
 
 TEST(a_file_with_errors_is_named)

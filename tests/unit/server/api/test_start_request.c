@@ -297,8 +297,8 @@ WORLD_TEST(findings_of_a_role_are_told)
     assert_wrong(world, "{'role':'kind: Agent','prompt':'do it'}", "role");
     assert_non_null(strstr(buf_string(&world->findings), "role"));
     assert_non_null(strstr(buf_string(&world->findings), ": error: apiVersion: "));
-    assert_right(world, "{'role':'" ROLE "  ingest: {sources: [\\\"a.md\\\"]}\\n','prompt':'p'}");
-    assert_non_null(strstr(buf_string(&world->findings), ": warning: spec.ingest"));
+    assert_right(world, "{'role':'" ROLE "  observability: {}\\n','prompt':'p'}");
+    assert_non_null(strstr(buf_string(&world->findings), ": warning: spec.observability"));
 }
 
 WORLD_TEST(wrong_members_of_roles_are_named)
