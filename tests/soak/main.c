@@ -156,6 +156,21 @@ static bool has_follow_ups(const struct soak *soak)
     return has_some;
 }
 
+/** No source is due, or waits for a place in a queue to try again. */
+static bool are_sources_quiet(const struct soak *soak)
+{
+    for (size_t i = 0; i < soak->role_count; i++) {
+        const struct soak_role *role = &soak->roles[i];
+        for (size_t at = 0; at < role->source_count; at++) {
+            if (role->is_touched || role->sources[at] == NULL || role->retry_ns[at] != 0 ||
+                role->next_ns[at] <= soak->mono_ns) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
 static bool is_done(const struct soak *soak)
 {
     for (size_t i = 0; i < soak->event_count; i++) {
@@ -165,7 +180,7 @@ static bool is_done(const struct soak *soak)
     }
     return soak->intake != NULL && soak->mono_ns > soak->end_ns + 5 * SOAK_DAY_NS &&
            intake_state(soak->intake).waiting == 0 && soak->first_open_run == soak->run_count &&
-           !has_follow_ups(soak);
+           are_sources_quiet(soak) && !has_follow_ups(soak);
 }
 
 static void pass(struct soak *soak)
