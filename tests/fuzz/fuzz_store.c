@@ -15,6 +15,7 @@
 #include "journal/checkpoint.h"
 #include "loop/runtime.h"
 #include "loop/summary.h"
+#include "memory/memory.h"
 #include "orchestrator/orchestrator.h"
 #include "os/file_folder.h"
 #include "server/server.h"
@@ -99,6 +100,25 @@ static void add_documents(struct store *store)
     }
 }
 
+static void add_memories(struct store *store)
+{
+    for (int kind = 0; kind < STORE_MEMORY_KIND_COUNT; kind++) {
+        const struct store_memory memory = {
+            .owner = "mender",
+            .kind = (enum store_memory_kind)kind,
+            .created_ns = 5,
+            .category = "c",
+            .run_id = STORE_AGENT,
+            .iteration = 1,
+            .source = "remember",
+            .metadata = "{\"a\":1}",
+            .content = "text with words",
+        };
+        int64_t id = 0;
+        FUZZ_CHECK(memories_add(store, NULL, &memory, MEMORIES_KEPT, &id, NULL) == 0);
+    }
+}
+
 static void read_back(struct buf *ret_bytes)
 {
     FILE *file = fopen(world.path, "rbe");
@@ -132,6 +152,7 @@ static void make_template(void)
             sizeof(store_agent_rows) / sizeof(store_agent_rows[0]), false);
     FUZZ_CHECK(store->ops->record_policy(store, &policy, &number, &is_new, NULL) == 0);
     add_documents(store);
+    add_memories(store);
     store_close(store);
     read_back(&world.strict);
     FUZZ_CHECK(sqlite3_open(world.path, &db) == SQLITE_OK);
@@ -177,6 +198,9 @@ static const char *const tables[][16] = {
     {"marks", "seq", "position", NULL},
     {"policy_changes", "source", "digest", "how", "by", "number", "time_ns", NULL},
     {"policy_texts", "text", "digest", NULL},
+    {"memories", "content", "metadata", "category", "kind", "run", "iteration", "source", "owner",
+     "grams", "created_ns", "consolidated_ns", "id", NULL},
+    {"memory_owners", "name", "last", "key", NULL},
 };
 
 struct row_change {
@@ -198,7 +222,7 @@ static void run_change(sqlite3 *db, const struct row_change *change, const char 
     if (strcmp(change->table, "documents") == 0 || strcmp(change->table, "marks") == 0) {
         const char *key = change->table[0] == 'd' ? "collection" : "run";
         buf_printf(&sql, " WHERE %s = (SELECT %s FROM %s LIMIT 1 OFFSET %u)", key, key,
-                   change->table, change->row % 11);
+                   change->table, change->row % 32);
     } else {
         buf_printf(&sql, " WHERE rowid = (SELECT rowid FROM %s LIMIT 1 OFFSET %u)", change->table,
                    change->row % 32);
@@ -359,6 +383,15 @@ static void run_commands(void)
         {"sinks", "list"},
         {"sinks", "deliveries"},
         {"token", "list"},
+        {"sources"},
+        {"sources", "--json"},
+        {"queue"},
+        {"queue", "--refused"},
+        {"followups", "list", "--all"},
+        {"budgets"},
+        {"budgets", "mender", "--json"},
+        {"memory", "list", "--agent", "mender"},
+        {"memory", "search", "--agent", "mender", "text"},
         {"pause", STORE_AGENT},
         {"limit", STORE_AGENT, "--max-iterations", "9"},
         {"stop", STORE_AGENT, "--timeout", "1ms"},
@@ -422,6 +455,12 @@ static void ask_server(struct server *server)
         "/v1/sinks",
         "/v1/deliveries",
         "/v1/tokens",
+        "/v1/sources",
+        "/v1/queue",
+        "/v1/refusals",
+        "/v1/follow-ups",
+        "/v1/budgets",
+        "/v1/memories?agent=mender",
     };
     for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
         auto_buf struct buf request = {0};

@@ -2,8 +2,9 @@
 /* What the store of fuzz_store.c has before it is damaged: something of everything. */
 #pragma once
 
-#define STORE_WORKER "01900000-0000-7000-8000-00000000000a"
-#define STORE_AGENT  "01900000-0000-7000-8000-00000000000b"
+#define STORE_WORKER  "01900000-0000-7000-8000-00000000000a"
+#define STORE_AGENT   "01900000-0000-7000-8000-00000000000b"
+#define STORE_REQUEST "01900000-0000-7000-8000-00000000000c"
 
 struct store_row {
     const char *type;
@@ -82,4 +83,34 @@ static const struct store_row store_documents[] = {
     {"orphan/" STORE_AGENT, "{\"since_ns\":5}"},
     {"idempotency/k", "{\"status\":201,\"body\":{},\"created_ns\":1}"},
     {"telemetry/cursor", "{\"position\":3}"},
+    {"source/mender/cron-1", "{\"role\":\"mender\",\"type\":\"cron\",\"summary\":\"0 1 * * *\","
+                             "\"problem\":\"\",\"hook\":\"\",\"due_ns\":5,\"details\":{\"a\":1},"
+                             "\"owner\":\"pid=1\"}"},
+    {"source-mark/mender/cron-1", "{\"seen\":5}"},
+    {"start-request/" STORE_REQUEST,
+     "{\"format\":1,\"source\":\"mender/cron-1\",\"kind\":\"cron\",\"role\":\"mender\","
+     "\"mode\":\"single\",\"received_ns\":5,\"owner\":\"pid=1\",\"key\":\"k\","
+     "\"context\":{\"a\":1},\"prompt\":\"Text between <data-0123456789abcdef> and\"}"},
+    {"start-key/mender/cron-1/k", "{\"run_id\":\"" STORE_REQUEST "\",\"received_ns\":5}"},
+    {"start-refusal/00000000000000000005-" STORE_REQUEST,
+     "{\"kind\":\"dropped\",\"time_ns\":5,\"run_id\":\"" STORE_REQUEST "\","
+     "\"source\":\"mender/cron-1\",\"role\":\"mender\",\"reason\":\"full\"}"},
+    {"follow-up/f1", "{\"id\":\"f1\",\"agent\":\"mender\",\"asked_by\":\"" STORE_AGENT "\","
+                     "\"state\":\"pending\",\"depth\":1,\"prompt\":\"look\","
+                     "\"created_ns\":5,\"due_ns\":6}"},
+    {"follow-up-guard/mender", "{}"},
+    {"budgets/mender", "{\"format\":1,\"life\":{\"tokens\":9,\"cost_micro\":5},"
+                       "\"days\":[{\"day\":20000,\"tokens\":9,\"cost_micro\":5}],"
+                       "\"requests\":[{\"run\":\"" STORE_AGENT "\",\"epoch\":1,\"number\":1,"
+                       "\"day\":20000,\"tokens\":3,\"cost_micro\":1}],"
+                       "\"warned\":{\"daemon_token_budget\":{\"limit\":100,\"begin\":1}},"
+                       "\"role\":{\"zone\":\"Europe/Berlin\",\"refuses\":true,"
+                       "\"limits\":{\"daemon_token_budget\":100}}}"},
+    {"consolidation-due/" STORE_AGENT, "{\"agent\":\"mender\",\"owner\":\"mender\","
+                                       "\"attempts\":1,\"not_before_ns\":5}"},
+    {"consolidations/mender", "{\"by\":\"pid=1\",\"until_ns\":5,\"run_id\":\"" STORE_AGENT "\","
+                              "\"is_replied\":true,\"episodes\":[1],\"facts\":[{\"id\":0,"
+                              "\"category\":\"c\",\"content\":\"text\"}]}"},
+    {"notice/00000000000000000005", "{\"agent_id\":\"mender\",\"message\":\"dropped\","
+                                    "\"time_ns\":5}"},
 };
