@@ -3,6 +3,7 @@
 #include "http_server_world.h"
 #include "net/server/internal.h"
 
+#include <netinet/tcp.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <sys/socket.h>
@@ -295,4 +296,15 @@ TEST(test_a_quiet_server_ends_its_streams_in_good_order)
     close(kept);
     end(&world);
     release(&lines);
+}
+
+TEST(an_event_waits_for_no_acknowledgement)
+{
+    struct http_server_world world = begin();
+    int is_on = 0;
+    socklen_t len = sizeof(is_on);
+    int fd = world.server->listeners[0].fd; /* connections inherit its options */
+    assert_int_equal(getsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &is_on, &len), 0);
+    assert_true(is_on);
+    end(&world);
 }
