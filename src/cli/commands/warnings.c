@@ -122,7 +122,7 @@ static void print_listing(const struct warning_table *listing, bool no_colour)
         return;
     }
     if (listing->shown == 0) {
-        fputs("no warnings; `rondo serve` creates them\n", stderr);
+        fputs("no warnings; `rondo serve` and `rondo daemon` create them\n", stderr);
         return;
     }
     struct style style = style_for(stdout, no_colour);

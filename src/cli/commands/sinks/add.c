@@ -176,7 +176,7 @@ static void print_added(const struct add_values *values, const char *name, const
     report_output(&out);
     fprintf(
         stderr,
-        "warnings are sent to %s while `rondo serve` runs; test it with `rondo sinks test %s`\n",
+        "warnings are sent to %s while a server is running; test it with `rondo sinks test %s`\n",
         name, name);
 }
 

@@ -21,7 +21,7 @@ const struct command sinks_commands[] = {
             "input and RONDO_WARNING_KIND, _RUN, _AGENT, _MESSAGE, _CURRENT, _LIMIT and _REMAINING "
             "in its environment.\n\n"
             "With - as URL, the address is read from the standard input and so does not appear in "
-            "process lists. `rondo serve` delivers the warnings.",
+            "process lists. `rondo serve` and `rondo daemon` deliver the warnings.",
         .examples =
             "rondo sinks add ops --webhook https://ops.example.org/rondo\tall warnings\n"
             "rondo sinks add chat --slack - --kinds ended,stalled <address\tsome kinds\n"
@@ -42,8 +42,7 @@ const struct command sinks_commands[] = {
         .name = "sinks remove",
         .synopsis = "[OPTION...] NAME",
         .help = "Remove a sink",
-        .description =
-            "Removes a sink. `rondo serve` drops pending deliveries to it when they are due.",
+        .description = "Removes a sink. Pending deliveries to it are dropped when they are due.",
         .options = sinks_change_options,
         .run = cmd_sinks_remove,
     },
@@ -51,8 +50,8 @@ const struct command sinks_commands[] = {
         .name = "sinks test",
         .synopsis = "[OPTION...] NAME",
         .help = "Send a warning of kind test to a sink",
-        .description = "Queues a warning of kind `test` for one sink. `rondo serve` on this store "
-                       "delivers it, at once or as soon as it runs.",
+        .description = "Queues a warning of kind `test` for one sink. `rondo serve` or `rondo "
+                       "daemon` on this store delivers it, at once or as soon as it runs.",
         .options = sinks_change_options,
         .run = cmd_sinks_test,
     },
@@ -154,7 +153,7 @@ int cmd_sinks_test(const struct invocation *invocation)
 {
     static const struct sink_operation change = {
         sink_test, "name", "queued",
-        "queued: `rondo serve` on this store delivers it, at once or when it is started"};
+        "queued: the server on this store delivers it, at once or when it is started"};
     return run(invocation, &change);
 }
 
@@ -162,6 +161,6 @@ int cmd_sinks_retry(const struct invocation *invocation)
 {
     static const struct sink_operation change = {
         sink_redeliver, "id", "queued",
-        "queued: `rondo serve` on this store attempts it, at once or when it is started"};
+        "queued: the server on this store attempts it, at once or when it is started"};
     return run(invocation, &change);
 }
