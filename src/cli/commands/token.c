@@ -43,8 +43,8 @@ static const struct option_row create_options[] = {
      .offset = offsetof(struct token_values, scope),
      .choices = scopes,
      .by_default = "read",
-     .help =
-         "Permissions: read only; also start, stop and change runs; also change policies and sinks",
+     .help = "Permissions: read only; also start, stop and change runs, and change follow-ups and "
+             "memories; also change policies and sinks, and reset budgets",
      .group = "The token"},
     {.name = "agent",
      .letter = 'a',
@@ -267,7 +267,8 @@ const struct command token_commands[] = {
         .description = "Creates a token and prints it once: the store keeps only its SHA-256 "
                        "digest. Programs send it as `Authorization: Bearer TOKEN`. Its name is "
                        "recorded in the journals of the runs that it starts and changes.\n\n"
-                       "Processes of the same user on the server's machine need no token.",
+                       "Processes of the same user on the server's machine need no token, unless "
+                       "the server was started with --require-token, --host or an https --url.",
         .examples = "rondo token create grafana\tmay read everything\n"
                     "rondo token create ci --scope operate --agent fixer --expires 90d\tmay start "
                     "and stop runs of one agent",

@@ -135,13 +135,13 @@ bool access_check_site(const struct access_names *names, const struct http_excha
     const char *site = http_exchange_header(exchange, "Sec-Fetch-Site");
     if (http_exchange_header_count(exchange, "Host") != 1 || !access_is_our_host(names, host)) {
         *ret_code = PROBLEM_BAD_HOST;
-        *ret_detail = "the Host header names another server; --host NAME adds a name";
+        *ret_detail = "the Host header names another server; allow the name with --host NAME";
         return false;
     }
     *ret_code = PROBLEM_BAD_ORIGIN;
     if (http_exchange_header_count(exchange, "Origin") > 1 ||
         http_exchange_header_count(exchange, "Sec-Fetch-Site") > 1) {
-        *ret_detail = "the request says more than once where it comes from";
+        *ret_detail = "the request has more than one Origin or Sec-Fetch-Site header";
         return false;
     }
     if (origin != NULL && !access_is_same_origin(origin, host)) {
@@ -151,7 +151,7 @@ bool access_check_site(const struct access_names *names, const struct http_excha
     bool is_foreign =
         site != NULL && (strcasecmp(site, "cross-site") == 0 || strcasecmp(site, "same-site") == 0);
     if (is_api && is_foreign) {
-        *ret_detail = "a browser says that the request comes from another site";
+        *ret_detail = "the browser reports that the request comes from another site";
         return false;
     }
     return true;

@@ -45,14 +45,14 @@ static int check_members(struct json_object *body, struct rondo_error *err)
             value == NULL || (guarded[i].harmless != NULL &&
                               strcmp(json_object_to_json_string(value), guarded[i].harmless) == 0);
         if (!is_harmless) {
-            return refuse(guarded[i].name, "what reaches beyond the sandbox", err);
+            return refuse(guarded[i].name, "access beyond the sandbox", err);
         }
     }
     struct json_object *tier = NULL;
     json_object_object_get_ex(body, "verifier_sandbox", &tier);
     if (json_object_is_type(tier, json_type_string) &&
         strcmp(json_object_get_string(tier), "none") == 0) {
-        return refuse("verifier_sandbox", "to check conditions without a sandbox", err);
+        return refuse("verifier_sandbox", "checking conditions without a sandbox", err);
     }
     return 0;
 }
@@ -116,7 +116,7 @@ static int check_role_file(const struct start_rights *rights, struct json_object
     auto_free char *real = find(rights, json_object_get_string(value));
     /* One answer for all: nobody learns which files there are. */
     if (real == NULL || !is_role(rights, real)) {
-        return refuse("role_file", "a role that does not lie in `" ROLES "` beside the store", err);
+        return refuse("role_file", "a role outside the folder `" ROLES "` next to the store", err);
     }
     json_object_object_add(body, "role_file", json_object_new_string(real));
     return 0;
@@ -130,7 +130,7 @@ static int check_workspace(const struct start_rights *rights, const char *path,
     /* Not one below it either: a sandboxed run could put a link in its place. */
     return real != NULL && ours != NULL && strcmp(real, ours) == 0
                ? 0
-               : refuse("workspace", "another folder than the server's workspace", err);
+               : refuse("workspace", "a folder other than the server's workspace", err);
 }
 
 int start_rights_check_body(const struct start_rights *rights, struct json_object *body,
@@ -160,7 +160,7 @@ static int check_sandbox(const struct loop_spec *spec, struct rondo_error *err)
         return refuse("role_file", "a role whose tools have no sandbox", err);
     }
     return spec->condition_count > 0
-               ? refuse("verifier_sandbox", "to check conditions without a sandbox", err)
+               ? refuse("verifier_sandbox", "checking conditions without a sandbox", err)
                : 0;
 }
 
@@ -191,5 +191,5 @@ int start_rights_check_again(const struct start_rights *rights, const struct loo
     }
     bool has_more = spec->read_paths != NULL || spec->write_paths != NULL ||
                     spec->env_names != NULL || spec->policy != NULL || spec->allow_network != 0;
-    return has_more ? refuse("the run", "what reaches beyond the sandbox", err) : 0;
+    return has_more ? refuse("the run", "access beyond the sandbox", err) : 0;
 }

@@ -113,11 +113,12 @@ static int check_agents(const char *const *agents, struct rondo_error *err)
         }
     }
     if (agents != NULL && count == 0) {
-        return error_set(err, RONDO_ERR_INVALID, "a token for no agent at all is of no use");
+        return error_set(err, RONDO_ERR_INVALID, "the list of agents is empty");
     }
-    return count > TOKEN_AGENTS ? error_set(err, RONDO_ERR_LIMIT,
-                                            "a token is limited to %d agents at most", TOKEN_AGENTS)
-                                : 0;
+    return count > TOKEN_AGENTS
+               ? error_set(err, RONDO_ERR_LIMIT, "a token can be limited to at most %d agents",
+                           TOKEN_AGENTS)
+               : 0;
 }
 
 static bool count_document(const struct store_document *document, void *context)
