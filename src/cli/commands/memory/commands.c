@@ -19,11 +19,10 @@ const struct command memory_commands[] = {
         .synopsis = "[OPTION...] WORD...",
         .help = "Search memories by words, best first",
         .description =
-            "Finds memories that have any of the words, as `recall` of an agent does. English is "
-            "stemmed, longer words of other languages are compared by their beginning, and "
-            "Chinese, "
-            "Japanese, Korean and Thai by pairs of characters. The score of the best result is at "
-            "most 1; age and kind lower it.",
+            "Finds memories that contain any of the words, as the agents' tool `recall` does. "
+            "English words are stemmed, longer words of other languages are compared by their "
+            "beginning, and Chinese, Japanese, Korean and Thai text by pairs of characters. The "
+            "score of the best result is at most 1; age and kind lower it.",
         .examples = "rondo memory search --agent fixer rollback\twhat does it know about this?",
         .options = memory_search_options,
         .run = cmd_memory_search,
@@ -62,10 +61,10 @@ const struct command memory_commands[] = {
         .synopsis = "[OPTION...]",
         .help = "Derive facts from episodes",
         .description =
-            "Has the models of agents derive facts from episodes: for the runs that have ended "
-            "and are due, as `rondo run` and `rondo serve` do by themselves; with --agent for all "
-            "episodes of an agent, with the model and the settings of its newest run. Each "
-            "episode counts once.",
+            "Lets the models of agents derive facts from episodes. By default, this is done for "
+            "the ended runs that are due, as `rondo run`, `rondo serve` and `rondo daemon` do "
+            "automatically; with --agent, for all episodes of an agent, with the model and the "
+            "settings of its newest run. Each episode is used once.",
         .examples = "rondo memory consolidate --agent fixer\tall its episodes, now",
         .options = memory_consolidate_options,
         .run = cmd_memory_consolidate,

@@ -23,7 +23,7 @@ const struct option_row memory_consolidate_options[] = {
      .kind = OPTION_TEXT,
      .offset = offsetof(struct memory_consolidate_values, agent),
      .argument = "NAME",
-     .help = "All episodes of this agent, whatever its role says of when",
+     .help = "All episodes of this agent, even if they are not due",
      .group = "Selection"},
     {.name = "prices",
      .kind = OPTION_TEXT,
@@ -49,8 +49,8 @@ static void print_report(const struct consolidation_report *report, bool wants_j
     fprintf(stderr, "%" PRIu64 " fact%s from %" PRIu64 " episode%s\n", report->facts,
             report->facts == 1 ? "" : "s", report->episodes, report->episodes == 1 ? "" : "s");
     if (report->waiting > 0) {
-        fprintf(stderr, "%" PRIu64 " run%s: later, or by another process\n", report->waiting,
-                report->waiting == 1 ? "" : "s");
+        fprintf(stderr, "%" PRIu64 " run%s left for later, or for another process\n",
+                report->waiting, report->waiting == 1 ? "" : "s");
     }
 }
 

@@ -33,22 +33,22 @@ struct memory_list_values {
     int64_t no_colour;
 };
 
-#define SELECTION_ROWS                                                                  \
-    {.name = "agent",                                                                   \
-     .kind = OPTION_TEXT,                                                               \
-     .offset = offsetof(struct memory_list_values, agent),                              \
-     .argument = "NAME",                                                                \
-     .help = "Only memories of this agent, or of this name by which agents share them", \
-     .group = "Selection"},                                                             \
-        {.name = "kind",                                                                \
-         .kind = OPTION_CHOICE,                                                         \
-         .offset = offsetof(struct memory_list_values, kind),                           \
-         .choices = memory_kind_choices,                                                \
-         .help = "Only memories of this kind"},                                         \
-    {                                                                                   \
-        .name = "category", .kind = OPTION_TEXT,                                        \
-        .offset = offsetof(struct memory_list_values, category), .argument = "NAME",    \
-        .help = "Only memories of this category"                                        \
+#define SELECTION_ROWS                                                               \
+    {.name = "agent",                                                                \
+     .kind = OPTION_TEXT,                                                            \
+     .offset = offsetof(struct memory_list_values, agent),                           \
+     .argument = "NAME",                                                             \
+     .help = "Only memories of this agent, or of a shared store (shared:NAME)",      \
+     .group = "Selection"},                                                          \
+        {.name = "kind",                                                             \
+         .kind = OPTION_CHOICE,                                                      \
+         .offset = offsetof(struct memory_list_values, kind),                        \
+         .choices = memory_kind_choices,                                             \
+         .help = "Only memories of this kind"},                                      \
+    {                                                                                \
+        .name = "category", .kind = OPTION_TEXT,                                     \
+        .offset = offsetof(struct memory_list_values, category), .argument = "NAME", \
+        .help = "Only memories of this category"                                     \
     }
 
 const struct option_row memory_list_options[] = {

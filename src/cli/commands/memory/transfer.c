@@ -42,8 +42,8 @@ const struct option_row memory_import_options[] = {
      .kind = OPTION_TEXT,
      .offset = offsetof(struct memory_transfer_values, agent),
      .argument = "NAME",
-     .by_default = "as the file says",
-     .help = "Agent that gets the memories",
+     .by_default = "the agents in the file",
+     .help = "Import the memories for this agent",
      .group = "Import"},
     OPTION_ROW_STORE(struct memory_transfer_values),
     OPTION_ROW_JSON(struct memory_transfer_values, "The counts as a JSON object"),
@@ -96,7 +96,8 @@ static void print_imported(const struct memories_imported *imported, bool wants_
 {
     if (!wants_json) {
         fprintf(stderr,
-                "imported %" PRIu64 ", skipped %" PRIu64 " known and %" PRIu64 " unusable ones\n",
+                "imported %" PRIu64 ", skipped %" PRIu64 " already known and %" PRIu64
+                " unusable\n",
                 imported->added, imported->known, imported->refused);
         return;
     }
