@@ -165,7 +165,7 @@ static void print_listing(const struct budget_listing *listing)
     if (listing->values->wants_json != 0) {
         report_output(&listing->json);
     } else if (listing->found == 0) {
-        fputs("no budgets; a role's `guardrails` have them, such as daemon_daily_token_budget\n",
+        fputs("no budgets; set one in a role's `guardrails`, such as daemon_daily_token_budget\n",
               stderr);
     } else {
         struct style style = style_for(stdout, listing->values->no_colour != 0);
@@ -228,17 +228,17 @@ static int ask_consent(const char *role, const struct budgets_values *values)
     }
     line_input_init(&input, STDIN_FILENO, stderr, values->no_colour != 0);
     enum line_consent consent = line_input_ask(
-        &input, "Forget what this role has used, of today, this week and its life?", NULL);
+        &input, "Forget what this role has used today, this week and in its lifetime?", NULL);
     line_input_fini(&input);
     if (consent == LINE_NOBODY) {
         return report_failure(EXIT_USAGE,
-                              "the budgets of %s are not reset: there is no terminal to ask at; "
-                              "give --yes",
+                              "the budgets of %s were not reset: there is no terminal to confirm "
+                              "it at; give --yes",
                               role);
     }
     return consent == LINE_YES
                ? EXIT_OK
-               : report_failure(EXIT_OTHER, "the budgets of %s are not reset", role);
+               : report_failure(EXIT_OTHER, "the budgets of %s were not reset", role);
 }
 
 static int reset(const struct budgets_values *values, const char *role)
@@ -280,9 +280,9 @@ const struct command budgets_commands[] = {
         .synopsis = "[OPTION...] ROLE",
         .help = "Forget what a role has used of its budgets",
         .description =
-            "Forgets what all runs of a role have used, of today, of this week and of its life. "
-            "Requests under way count from then on. Events that wait for the budget are "
-            "started within a minute. Larger budgets need no reset: change the role.",
+            "Forgets what all runs of a role have used today, this week and in its lifetime. "
+            "Requests in progress count after the reset. Events that wait for the budget are "
+            "started within a minute. To enlarge a budget, change the role; no reset is needed.",
         .options = reset_options,
         .run = cmd_budgets_reset,
     },

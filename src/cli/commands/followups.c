@@ -120,8 +120,8 @@ static void draw_list(const struct followups_values *values, const struct follow
                       struct buf *out)
 {
     static const struct table_column columns[] = {
-        {"ID", false, false},    {"AGENT", false, true},    {"DUE", false, false},
-        {"STATE", false, false}, {"ASKED BY", false, true}, {"PROMPT", false, true},
+        {"ID", false, false},    {"AGENT", false, true},        {"DUE", false, false},
+        {"STATE", false, false}, {"SCHEDULED BY", false, true}, {"PROMPT", false, true},
     };
     struct style style = style_for(stdout, values->no_colour != 0);
     struct table table = {.columns = columns, .column_count = sizeof(columns) / sizeof(columns[0])};
@@ -208,7 +208,7 @@ static void print_one(const struct followups_values *values, const struct follow
         fields_add(&fields, "state", follow_up_state_name(follow_up->state));
         add_time(&fields, "due", follow_up->due_ns);
         add_time(&fields, "scheduled", follow_up->created_ns);
-        fields_add(&fields, "asked by", follow_up->asked_by);
+        fields_add(&fields, "scheduled by", follow_up->asked_by);
         fields_add(&fields, "in a row", depth);
         if (follow_up->run_id[0] != '\0') {
             fields_add(&fields, "run", follow_up->run_id);
@@ -254,7 +254,7 @@ static const char *read_change(const struct followups_values *values,
     }
     if (values->at != NULL) {
         if (!calendar_parse_iso(values->at, &time)) {
-            return "--at takes a time such as 2026-01-15T14:30:00Z";
+            return "--at requires a time such as 2026-01-15T14:30:00Z";
         }
         int64_t seconds = calendar_days(time.year, time.month, time.day) * 86400 +
                           time.hour * 3600 + time.minute * 60 + time.second - time.offset_seconds;
@@ -331,7 +331,7 @@ const struct command followups_commands[] = {
         .name = "followups show",
         .synopsis = "[OPTION...] ID",
         .help = "Show a follow-up",
-        .description = "Shows a follow-up: its prompt, when it is due, the run that asked for it "
+        .description = "Shows a follow-up: its prompt, when it is due, the run that scheduled it "
                        "and the run that it became.",
         .options = one_options,
         .run = cmd_followups_show,
@@ -340,7 +340,7 @@ const struct command followups_commands[] = {
         .name = "followups cancel",
         .synopsis = "[OPTION...] ID",
         .help = "Cancel a follow-up",
-        .description = "Cancels a pending follow-up. One that was started is a run: `rondo stop`.",
+        .description = "Cancels a pending follow-up. Once it has started, use `rondo stop`.",
         .options = one_options,
         .run = cmd_followups_cancel,
     },
