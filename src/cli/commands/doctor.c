@@ -160,7 +160,7 @@ static void examine_libraries(struct examination *examination)
     }
     bool has_pages = asset_count() > 0;
     add(examination, "dashboard", has_pages ? HEALTH_OK : HEALTH_MISSING,
-        memory_dup_string(has_pages ? "part of this program; shown by rondo serve"
+        memory_dup_string(has_pages ? "built in; served by rondo serve and rondo daemon"
                                     : "not built in; building it needs node and npm"));
 }
 

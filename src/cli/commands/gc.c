@@ -29,7 +29,7 @@ const struct option_row gc_options[] = {
     {.name = "dry-run",
      .kind = OPTION_FLAG,
      .offset = offsetof(struct gc_values, is_dry_run),
-     .help = "Only count"},
+     .help = "Show what would be deleted, and delete nothing"},
     OPTION_ROW_STORE(struct gc_values),
     OPTION_ROW_JSON(struct gc_values, "As a JSON object"),
     {0},
@@ -41,7 +41,7 @@ const struct option_row gc_options[] = {
 static void print_space(const struct store_gc_result *result, struct buf *out)
 {
     if (result->freed_bytes > 0) {
-        buf_append_string(out, "the store is smaller by ");
+        buf_append_string(out, "the store shrank by ");
         text_bytes(result->freed_bytes, out);
         buf_append_string(out, "\n");
     }

@@ -247,7 +247,8 @@ static int open_role_tools(struct tools_source *source, struct rondo_error *err)
         struct json_object *entry = json_object_array_get_idx(tools, i);
         int r = toolbox_open(source->toolbox, entry, err);
         if (r == RONDO_ERR_UNSUPPORTED) {
-            report_warning("tool type `%s` cannot be run yet", json_get_string(entry, "type", ""));
+            report_warning("tools of type `%s` are not supported",
+                           json_get_string(entry, "type", ""));
         } else if (r != 0) {
             error_prefix(err, "spec.tools[%zu]", i);
             return r;

@@ -95,7 +95,7 @@ static int list(const struct invocation *invocation, const struct tools_list_val
         return r;
     }
     if (argc > 0) {
-        return command_misuse(invocation->command, "put the command of a server after --");
+        return command_misuse(invocation->command, "put the server's command after --");
     }
     struct rondo_error err = {0};
     struct tools_source *source = NULL;

@@ -92,10 +92,11 @@ static int ask_consent(const struct trust_subject *subject, const struct trust_v
     enum line_consent consent = line_input_ask(&input, "Confirm this?", NULL);
     line_input_fini(&input);
     if (consent == LINE_NOBODY) {
-        return report_failure(EXIT_USAGE,
-                              "%s is not confirmed: there is no terminal to ask at; give --yes to "
-                              "confirm what is shown",
-                              subject->path);
+        return report_failure(
+            EXIT_USAGE,
+            "%s is not confirmed: there is no terminal to confirm it at; give --yes to "
+            "confirm what is shown",
+            subject->path);
     }
     return consent == LINE_YES ? EXIT_OK
                                : report_failure(EXIT_OTHER, "%s is not confirmed", subject->path);
@@ -181,7 +182,7 @@ static int confirm_project(const struct trust_values *values)
                         ? report_error(&err)
                         : EXIT_OK;
     if (exit_code == EXIT_OK && candidates.count == 0) {
-        fputs("no file here needs a confirmation\n", stderr);
+        fputs("no file here needs confirmation\n", stderr);
     }
     for (int i = 0; i < candidates.count; i++) {
         int one = exit_code == EXIT_OK ? confirm(candidates.paths[i], values) : exit_code;

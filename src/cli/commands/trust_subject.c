@@ -275,8 +275,8 @@ static int read_role(struct trust_subject *subject, const char *skill_folder,
     auto_buf struct buf prompt = {0};
     int r = role_read(subject->path, ROLE_SCHEMA_1_13, &findings, &role, err);
     if (r == 0 && role == NULL) {
-        r = error_set(err, RONDO_ERR_INVALID, "%s is not a valid role; `rondo validate` says why",
-                      subject->path);
+        r = error_set(err, RONDO_ERR_INVALID,
+                      "%s is not a valid role; `rondo validate` shows the errors", subject->path);
     }
     r = r < 0 ? r : role_resolve_skills(role, skill_folder, &findings, &prompt, err);
     if (r == 0) {

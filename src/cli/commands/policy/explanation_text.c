@@ -108,7 +108,7 @@ static void add_state(const struct explain_policy *policy, const struct style *s
         break;
     case EXPLAIN_OUT_OF_SCOPE:
     case EXPLAIN_STATE_COUNT:
-        buf_append_string(out, "is about something else: ");
+        buf_append_string(out, "does not match: ");
         add_line(policy->scope, out);
         buf_printf(out, ", but %s is ", policy->scope_variable);
         add_line(policy->scope_value, out);

@@ -194,9 +194,11 @@ static int find_former(const struct policy_show_values *values, struct shown *sh
 static void write_since(const struct shown *shown, struct buf *out)
 {
     if (!shown->is_recorded) {
-        buf_append_string(out, strcmp(shown->source, RULESET_BUILT_IN) == 0
-                                   ? ""
-                                   : "// since: not recorded; a run or `rondo policy set` does\n");
+        buf_append_string(
+            out,
+            strcmp(shown->source, RULESET_BUILT_IN) == 0
+                ? ""
+                : "// since: not recorded yet; the next run or `rondo policy set` records it\n");
         return;
     }
     char when[CLOCK_UTC_SIZE];
