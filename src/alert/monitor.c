@@ -82,7 +82,7 @@ static void say_failure(struct monitor *monitor, int r, const struct rondo_error
     if (r < 0 && !monitor->is_failing) {
         monitor_say(monitor, "%s", err->message);
     } else if (r == 0 && monitor->is_failing) {
-        monitor_say(monitor, "warnings are made again");
+        monitor_say(monitor, "warnings are created again");
     }
     monitor->is_failing = r < 0;
 }

@@ -123,7 +123,7 @@ static int load_cursor(struct monitor *monitor, struct rondo_error *err)
         r = monitor->store->ops->read_documents(monitor->store, &query, read_cursor, &loading, err);
     }
     if (r == 0 && !loading.is_found) {
-        r = error_set(err, RONDO_ERR_STATE, "the cursor of the monitor is gone");
+        r = error_set(err, RONDO_ERR_STATE, "the cursor of the monitor is missing");
     }
     return r;
 }
@@ -241,7 +241,7 @@ static void add_delivery(struct monitor *monitor, struct monitor_transaction *ch
     auto_buf struct buf data = {0};
     struct delivery delivery = delivery_new(sink, id, json, epoch, clock_now(monitor->clock));
     if (is_full) {
-        snprintf(delivery.error, sizeof(delivery.error), "too many deliveries wait");
+        snprintf(delivery.error, sizeof(delivery.error), "too many deliveries are pending");
     }
     delivery_encode(&delivery, &data);
     add_change(changes, STORE_PUT, is_full ? DEAD_LETTER_COLLECTION : DELIVERY_COLLECTION,

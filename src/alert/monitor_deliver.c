@@ -92,7 +92,8 @@ static void attempt(struct monitor *monitor, struct delivery *delivery)
         memcpy(delivery->error, result.error, sizeof(delivery->error));
     }
     if (result.is_gone && !result_is_sink(delivery->sink)) {
-        monitor_say(monitor, "sink %s is disabled: it answered that it is gone", delivery->sink);
+        monitor_say(monitor, "sink %s is disabled: it answered with status 410 (gone)",
+                    delivery->sink);
         if (sink_disable(monitor->store, delivery->sink, result.error, &err) < 0) {
             monitor_say(monitor, "cannot disable sink %s: %s", delivery->sink, err.message);
         }

@@ -164,7 +164,7 @@ static void append(int fd, struct buf *line, struct webhook_result *result)
     if (written != (ssize_t)line->len || fsync(fd) != 0) {
         char text[DELIVERY_ERROR_SIZE];
         snprintf(text, sizeof(text), "the file cannot be written: %s",
-                 written < 0 ? strerror(errno) : "not all of the line");
+                 written < 0 ? strerror(errno) : "the line is incomplete");
         webhook_fail(result, text);
     }
 }

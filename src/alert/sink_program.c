@@ -77,7 +77,8 @@ static int read_file(const char *path, struct buf *ret_bytes, struct rondo_error
     struct stat status;
     auto_close int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
     if (fd < 0 || fstat(fd, &status) != 0 || !S_ISREG(status.st_mode)) {
-        return error_set(err, RONDO_ERR_INVALID, "%s is a link or no regular file", path);
+        return error_set(err, RONDO_ERR_INVALID, "%s is a symbolic link or not a regular file",
+                         path);
     }
     return file_read_all(fd, path, LIMIT_SINK_PROGRAM_BYTES, ret_bytes, err);
 }

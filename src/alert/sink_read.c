@@ -148,8 +148,8 @@ static int check_members(struct json_object *object, enum sink_kind kind, bool i
         }
         /* null is what an absent member is shown as. */
         if (!is_known && json_object_iter_peek_value(&at) != NULL) {
-            return error_set(err, RONDO_ERR_INVALID, "%.64s: no member of a sink of kind %s", name,
-                             kinds[kind].name);
+            return error_set(err, RONDO_ERR_INVALID, "%.64s: not a member of a sink of kind %s",
+                             name, kinds[kind].name);
         }
     }
     return 0;

@@ -281,7 +281,7 @@ static void judge_command(const struct spawn_result *spawned, struct webhook_res
                  (int)(COMMAND_TIMEOUT_NS / NS_PER_S));
         break;
     case SPAWN_CANCELLED:
-        snprintf(text, sizeof(text), "the command was cut off");
+        snprintf(text, sizeof(text), "the command was interrupted");
         break;
     case SPAWN_NOT_STARTED:
         snprintf(text, sizeof(text), "the command cannot be started");

@@ -378,7 +378,7 @@ MAIL_TEST(too_many_that_wait_are_dead_lettered_at_once)
     auto_buf struct buf text = {0};
     assert_int_equal(world_documents(world, "delivery", NULL), LIMIT_DELIVERIES_WAITING);
     assert_int_equal(world_documents(world, "dead-letter", &text), 1);
-    assert_non_null(strstr(text.data, "too many deliveries wait"));
+    assert_non_null(strstr(text.data, "too many deliveries are pending"));
     assert_non_null(strstr(text.data, "\"limit\":11"));
 }
 
