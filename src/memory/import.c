@@ -16,6 +16,7 @@
 #include "tool/datetime/calendar.h"
 
 #include <json-c/json.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -119,7 +120,7 @@ static void note_owner(struct import *import, const char *name)
     HASH_FIND_STR(import->owners, name, owner);
     if (owner == NULL) {
         owner = memory_new_zero(1, sizeof(*owner));
-        strcpy(owner->name, name);
+        snprintf(owner->name, sizeof(owner->name), "%s", name);
         HASH_ADD_STR(import->owners, name, owner);
     }
 }
@@ -159,7 +160,7 @@ static int next_id(struct import *import, const char *owner, int64_t *ret_id,
         }
         import->ids_left = IMPORT_STEP;
         note_owner(import, owner);
-        strcpy(import->last_owner, owner);
+        snprintf(import->last_owner, sizeof(import->last_owner), "%s", owner);
     }
     import->ids_left--;
     *ret_id = import->next_id++;

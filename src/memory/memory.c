@@ -54,7 +54,7 @@ void memories_category(const char *text, char *ret_category)
     }
     ret_category[len] = '\0';
     if (len == 0) {
-        strcpy(ret_category, "general");
+        memcpy(ret_category, "general", sizeof("general"));
     }
 }
 

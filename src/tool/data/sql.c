@@ -36,8 +36,10 @@
 /** Bytes that a page of SQLite's may take in memory: a question cannot fill the machine. */
 #define MOST_PAGES       65536
 #define READ_CHUNK_BYTES 65536
-/** Instructions of SQLite's machine between two looks at the time. */
-#define LOOK_EVERY   10000
+/** Bytes that SQLite may take for a question: to sort, to compare rows with each other. */
+#define MOST_WORK_BYTES (INT64_C(256) * 1024 * 1024)
+/** Instructions of SQLite's machine between two looks at the time and at the memory. */
+#define LOOK_EVERY   100
 #define HEADER_BYTES 100
 
 struct sql_tool {
@@ -57,6 +59,7 @@ struct sql_limit {
     const struct clock *clock;
     const struct cancel *cancel;
     int64_t until_ns;
+    int64_t until_bytes; /* in use by SQLite in the whole process */
 };
 
 /* ---- What is allowed ------------------------------------------------------------------------ */
@@ -105,7 +108,8 @@ static int authorize(void *context, int action, const char *first, const char *s
 static int is_over(void *context)
 {
     const struct sql_limit *limit = context;
-    return cancel_is_set(limit->cancel) || clock_monotonic(limit->clock) >= limit->until_ns;
+    return cancel_is_set(limit->cancel) || clock_monotonic(limit->clock) >= limit->until_ns ||
+           sqlite3_memory_used() > limit->until_bytes;
 }
 
 static void set_bounds(struct sql_tool *self, sqlite3 *db)
@@ -257,7 +261,9 @@ static void ask(struct sql_tool *self, sqlite3 *db, const char *sql, struct tool
         r = write_rows(self, statement, out);
     }
     if (r == SQLITE_INTERRUPT) {
-        tool_fail(ret_result, "SQL error: it took too long");
+        tool_fail(ret_result,
+                  "SQL error: it took too long, or more than %lld MiB of memory: ask for less",
+                  (long long)(MOST_WORK_BYTES / (1024 * 1024)));
     } else if (r != SQLITE_OK && r != SQLITE_DONE) {
         tool_fail(ret_result, "SQL error: %s", sqlite3_errmsg(db));
     } else if (statement == NULL || !is_one) {
@@ -286,6 +292,7 @@ static void run_query(const struct tool *tool, const struct tool_call *call,
     pthread_mutex_lock(&self->lock);
     sqlite3 *db = self->own != NULL ? self->own : open_database(self, &bytes, ret_result);
     if (db != NULL) {
+        limit.until_bytes = sqlite3_memory_used() + MOST_WORK_BYTES;
         sqlite3_progress_handler(db, LOOK_EVERY, is_over, &limit);
         ask(self, db, json_get_string(call->arguments, "sql", ""), ret_result);
         sqlite3_progress_handler(db, 0, NULL, NULL);

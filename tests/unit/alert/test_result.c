@@ -8,6 +8,7 @@
 #include "base/auto.h"
 #include "net/client/http.h"
 #include "os/file.h"
+#include "os/file_folder.h"
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -35,7 +36,7 @@ static int make_mail(void **state)
     make_world((void **)&mail->world);
     mail->peer = http_peer_new();
     assert_int_equal(http_client_new(NULL, &mail->http, NULL), 0);
-    strcpy(mail->workspace, "/tmp/rondo-result-XXXXXX");
+    snprintf(mail->workspace, sizeof(mail->workspace), "/tmp/rondo-result-XXXXXX");
     assert_non_null(mkdtemp(mail->workspace));
     mail->world->monitor = new_monitor(mail);
     http_peer_always(mail->peer, 204, NULL, "");
@@ -46,12 +47,10 @@ static int make_mail(void **state)
 static int end_mail(void **state)
 {
     struct result_mail *mail = *state;
-    char command[128];
     end_world((void **)&mail->world);
     http_client_free(mail->http);
     http_peer_free(mail->peer);
-    snprintf(command, sizeof(command), "rm -rf %s", mail->workspace);
-    assert_int_equal(system(command), 0);
+    assert_int_equal(file_remove_tree(mail->workspace, NULL), 0);
     free(mail);
     return 0;
 }

@@ -107,6 +107,16 @@ WORLD_TEST(files_elsewhere_links_and_other_files_are_refused)
     }
 }
 
+WORLD_TEST(a_question_cannot_fill_the_memory)
+{
+    open_people(*state, "{\"type\":\"sql\",\"database\":\"people.db\",\"timeout_seconds\":300}");
+    expect_error(*state,
+                 "WITH RECURSIVE n(a, b) AS (SELECT 1, zeroblob(1000000) UNION ALL "
+                 "SELECT a + 1, zeroblob(1000000) FROM n LIMIT 4000) SELECT a FROM n ORDER BY b, a",
+                 "more than 256 MiB of memory");
+    expect(*state, "SELECT count(*) AS n FROM people", "n\n3\n");
+}
+
 WORLD_TEST(a_question_without_end_is_cut_off)
 {
     world_open(*state, "{\"type\":\"sql\",\"database\":\":memory:\",\"timeout_seconds\":1}");
