@@ -317,7 +317,7 @@ int template_fill(const char *template, const struct template_value *values, str
 
 /* ---- For people ------------------------------------------------------------------------------ */
 
-/** The text behind the notice of a prompt that has one; its mark. NULL = it has none. */
+/** The text after the notice of a prompt, and the mark; NULL = it has no notice. */
 static const char *skip_notice(const char *prompt, char ret_mark[MARK_DIGITS + 1])
 {
     char notice[sizeof(NOTICE("", "")) + (size_t)2 * MARK_DIGITS];

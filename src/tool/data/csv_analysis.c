@@ -9,11 +9,11 @@
 #include "base/auto.h"
 #include "base/json/json.h"
 #include "base/memory.h"
+#include "os/file.h"
 #include "tool/builtin/filesystem_path.h"
 #include "tool/canonical.h"
 #include "tool/data/csv_table.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <json-c/json.h>
 #include <math.h>
@@ -21,14 +21,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
-#define USUAL_ROWS       1000
-#define MOST_ROWS        10000
-#define USUAL_FILE_MB    10.0
-#define MOST_FILE_MB     50.0
-#define BYTES_PER_MB     (1024.0 * 1024.0)
-#define READ_CHUNK_BYTES 65536
+#define USUAL_ROWS    1000
+#define MOST_ROWS     10000
+#define USUAL_FILE_MB 10.0
+#define MOST_FILE_MB  50.0
+#define BYTES_PER_MB  (1024.0 * 1024.0)
 /** Rows that inspect_csv shows, and common values that summarize_csv does. */
 #define PREVIEW_ROWS 5
 #define TOP_VALUES   5
@@ -43,28 +41,11 @@ struct csv_tool {
 
 /* ---- Reading -------------------------------------------------------------------------------- */
 
-/** Read up to one byte more than a file may have. @return errno */
-static int read_bytes(int fd, size_t most, struct buf *bytes)
-{
-    while (bytes->len <= most) {
-        size_t room = most + 1 - bytes->len;
-        size_t want = room < READ_CHUNK_BYTES ? room : READ_CHUNK_BYTES;
-        ssize_t got = read(fd, buf_room(bytes, want), want);
-        if (got == 0) {
-            return 0;
-        }
-        if (got < 0 && errno != EINTR) {
-            return errno;
-        }
-        buf_grown(bytes, got > 0 ? (size_t)got : 0);
-    }
-    return 0;
-}
-
 static bool read_file(const struct csv_tool *self, const char *path, struct buf *bytes,
                       struct tool_result *ret_result)
 {
     const struct path_question question = {&self->root, path, "read"};
+    struct rondo_error err = {0};
     struct stat status;
     auto_close int fd = path_open(&question, O_RDONLY | O_NONBLOCK | O_NOCTTY, ret_result);
     if (fd < 0) {
@@ -74,12 +55,12 @@ static bool read_file(const struct csv_tool *self, const char *path, struct buf 
         tool_fail(ret_result, "Error: '%s' is not a regular file", path);
         return false;
     }
-    int os_errno = read_bytes(fd, self->most_bytes, bytes);
-    if (os_errno != 0) {
-        tool_fail(ret_result, "Error: cannot read '%s': %s", path, strerrordesc_np(os_errno));
-    } else if (bytes->len > self->most_bytes) {
+    int r = file_read_all(fd, path, self->most_bytes, bytes, &err);
+    if (r == RONDO_ERR_LIMIT) {
         tool_fail(ret_result, "Error: '%s' is larger than max_file_size_mb (%g)", path,
                   (double)self->most_bytes / BYTES_PER_MB);
+    } else if (r < 0) {
+        tool_fail(ret_result, "Error: %s", err.message);
     }
     return !ret_result->is_error;
 }

@@ -12,9 +12,9 @@
 #include "base/clock.h"
 #include "base/json/json.h"
 #include "base/memory.h"
+#include "os/file.h"
 #include "tool/builtin/filesystem_path.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <json-c/json.h>
 #include <pthread.h>
@@ -23,7 +23,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #define USUAL_ROWS      100
 #define MOST_ROWS       10000
@@ -34,8 +33,7 @@
 /** A value, bytes. */
 #define MOST_VALUE_BYTES (1024 * 1024)
 /** Bytes that a page of SQLite's may take in memory: a question cannot fill the machine. */
-#define MOST_PAGES       65536
-#define READ_CHUNK_BYTES 65536
+#define MOST_PAGES 65536
 /** Bytes that SQLite may take for a question: to sort, to compare rows with each other. */
 #define MOST_WORK_BYTES (INT64_C(256) * 1024 * 1024)
 /** Instructions of SQLite's machine between two looks at the time and at the memory. */
@@ -159,15 +157,8 @@ static bool read_bytes(const struct sql_tool *self, struct buf *bytes,
         return false;
     }
     bool is_regular = fstat(fd, &status) == 0 && S_ISREG(status.st_mode);
-    ssize_t got = is_regular ? 1 : 0;
-    while (got > 0 && bytes->len <= MOST_FILE_BYTES) {
-        do {
-            got = read(fd, buf_room(bytes, READ_CHUNK_BYTES), READ_CHUNK_BYTES);
-        } while (got < 0 && errno == EINTR);
-        buf_grown(bytes, got > 0 ? (size_t)got : 0);
-    }
-    if (got < 0 || bytes->len < HEADER_BYTES || bytes->len > MOST_FILE_BYTES ||
-        memcmp(bytes->data, "SQLite format 3", 16) != 0) {
+    if (!is_regular || file_read_all(fd, self->database, MOST_FILE_BYTES, bytes, NULL) < 0 ||
+        bytes->len < HEADER_BYTES || memcmp(bytes->data, "SQLite format 3", 16) != 0) {
         tool_fail(ret_result, "Error: %s is not a database of SQLite of at most %zu MiB",
                   self->database, MOST_FILE_BYTES / (1024 * 1024));
         return false;
