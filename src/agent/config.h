@@ -5,7 +5,8 @@
  */
 #pragma once
 
-#include "agent/agent.h"
+#include "agent/options.h"
+#include "model/model.h"
 #include "model/prices.h"
 #include "role/role.h"
 

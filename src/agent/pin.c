@@ -6,7 +6,7 @@
  */
 #include "agent/pin.h"
 
-#include "agent/agent.h"
+#include "agent/options.h"
 #include "base/auto.h"
 #include "base/buf.h"
 #include "base/error.h"

@@ -5,7 +5,7 @@
  */
 #include "server/api/start_request.h"
 
-#include "agent/agent.h"
+#include "agent/options.h"
 #include "agent/pin.h"
 #include "base/auto.h"
 #include "base/error.h"

@@ -2,7 +2,7 @@
 /* From a role file to what a daemon needs of it. */
 #include "source/duty/duty_role.h"
 
-#include "agent/agent.h"
+#include "agent/options.h"
 #include "agent/pin.h"
 #include "base/clock.h"
 #include "base/error.h"
