@@ -13,7 +13,7 @@
  */
 #pragma once
 
-#include "agent/options.h"
+#include "agent/spec/options.h"
 #include "loop/driver/driver.h"
 #include "model/model.h"
 #include "tool/tool.h"

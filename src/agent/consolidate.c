@@ -8,10 +8,10 @@
 
 #include "agent/budget/budget.h"
 #include "agent/budget/period.h"
-#include "agent/config.h"
 #include "agent/consolidation/record.h"
 #include "agent/consolidation/text.h"
 #include "agent/memory_settings.h"
+#include "agent/spec/config.h"
 #include "base/auto.h"
 #include "base/error.h"
 #include "base/json/json.h"

@@ -3,11 +3,11 @@
 #pragma once
 
 #include "agent/agent.h"
-#include "agent/config.h"
 #include "agent/history.h"
-#include "agent/plan.h"
+#include "agent/plan/plan.h"
+#include "agent/plan/strategy.h"
+#include "agent/spec/config.h"
 #include "agent/spending.h"
-#include "agent/strategy.h"
 #include "loop/driver/body_ports.h"
 #include "mcp/mcp.h"
 #include "model/environment.h"

@@ -4,7 +4,7 @@
 #include "agent/output.h"
 
 #include "agent/memories.h"
-#include "agent/pin.h"
+#include "agent/spec/pin.h"
 #include "base/auto.h"
 #include "base/error.h"
 #include "base/json/json.h"

@@ -9,7 +9,7 @@
 #include "agent/internal.h"
 #include "agent/memories.h"
 #include "agent/output.h"
-#include "agent/todo.h"
+#include "agent/plan/todo.h"
 
 #include "base/auto.h"
 #include "base/error.h"

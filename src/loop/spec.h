@@ -45,7 +45,7 @@ struct loop_spec {
     char *workspace; /**< absolute path */
     char *policy;    /**< absolute path of a policy file or folder; NULL = the store's */
     char *prompt;    /**< or NULL */
-    char *agent;     /**< kind "role": what agent/config.h keeps, JSON; or NULL */
+    char *agent;     /**< kind "role": what agent/spec/config.h keeps, JSON; or NULL */
     char **command;  /**< argv of a worker, NULL-terminated; NULL for libraries */
     struct loop_condition *conditions;
     size_t condition_count;

@@ -6,7 +6,7 @@
  */
 #include "orchestrator/orchestrator.h"
 
-#include "agent/options.h"
+#include "agent/spec/options.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "orchestrator/internal.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The table of the commands of `rondo tools`, and where they find tools. */
-#include "agent/pin.h"
+#include "agent/spec/pin.h"
 #include "base/auto.h"
 #include "base/clock.h"
 #include "base/error.h"

@@ -2,7 +2,7 @@
 /* What decides in files, by kind. The text and the bytes of a subject come from one reading. */
 #include "cli/commands/trust_subject.h"
 
-#include "agent/pin.h"
+#include "agent/spec/pin.h"
 #include "base/auto.h"
 #include "base/error.h"
 #include "base/json/json.h"

@@ -2,7 +2,7 @@
 /* The table of what a start request may hold, and the one way to read each kind of value. */
 #include "server/api/start_members.h"
 
-#include "agent/options.h"
+#include "agent/spec/options.h"
 #include "base/error.h"
 #include "base/limits.h"
 #include "base/memory.h"

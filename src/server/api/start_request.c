@@ -5,8 +5,8 @@
  */
 #include "server/api/start_request.h"
 
-#include "agent/options.h"
-#include "agent/pin.h"
+#include "agent/spec/options.h"
+#include "agent/spec/pin.h"
 #include "base/auto.h"
 #include "base/error.h"
 #include "base/memory.h"

@@ -2,8 +2,8 @@
 /* From a role file to what a daemon needs of it. */
 #include "source/duty/duty_role.h"
 
-#include "agent/options.h"
-#include "agent/pin.h"
+#include "agent/spec/options.h"
+#include "agent/spec/pin.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/json/json.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* rondo fork: start a new run from another run's checkpoint. */
-#include "agent/options.h"
+#include "agent/spec/options.h"
 #include "base/error.h"
 #include "base/json/json.h"
 #include "base/parse.h"

@@ -2,7 +2,7 @@
 /* From options to the spec of a run. */
 #include "cli/commands/run/run_options.h"
 
-#include "agent/options.h"
+#include "agent/spec/options.h"
 #include "base/auto.h"
 #include "base/error.h"
 #include "base/memory.h"

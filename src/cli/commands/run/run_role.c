@@ -2,7 +2,7 @@
 /* Role files on the command line. */
 #include "cli/commands/run/run_role.h"
 
-#include "agent/pin.h"
+#include "agent/spec/pin.h"
 #include "base/auto.h"
 #include "base/error.h"
 #include "base/memory.h"

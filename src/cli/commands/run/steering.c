@@ -2,7 +2,7 @@
 /* Finding a run, carrying a command out, and saying what came of it. */
 #include "cli/commands/run/steering.h"
 
-#include "agent/options.h"
+#include "agent/spec/options.h"
 #include "base/error.h"
 #include "base/json/json.h"
 #include "base/parse.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Start requests: what they become, and what is said of wrong ones. */
-#include "agent/options.h"
+#include "agent/spec/options.h"
 #include "base/auto.h"
 #include "base/error.h"
 #include "base/json/json.h"

@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "agent/options.h"
+#include "agent/spec/options.h"
 #include "model/model.h"
 #include "model/prices.h"
 #include "role/role.h"

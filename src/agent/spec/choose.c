@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The model of a role that names none. */
-#include "agent/options.h"
+#include "agent/spec/options.h"
 
 #include "base/auto.h"
 #include "base/error.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Plans: what models write, and the texts that follow. */
-#include "agent/plan.h"
+#include "agent/plan/plan.h"
 #include "base/json/json.h"
 #include "base/memory.h"
 #include "support/test.h"

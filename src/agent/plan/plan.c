@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Plans: reading what a model wrote, and the texts that follow from it. */
-#include "agent/plan.h"
+#include "agent/plan/plan.h"
 
 #include "base/json/json.h"
 #include "base/memory.h"

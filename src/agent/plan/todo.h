@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "agent/plan.h"
+#include "agent/plan/plan.h"
 
 struct todo_tool {
     const char *name;

@@ -4,9 +4,9 @@
  * rondo.yaml that it uses. Agents can write that file when it is in the workspace, so there it must
  * be confirmed, and a resume never reads it again.
  */
-#include "agent/pin.h"
+#include "agent/spec/pin.h"
 
-#include "agent/options.h"
+#include "agent/spec/options.h"
 #include "base/auto.h"
 #include "base/buf.h"
 #include "base/error.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The list of `todo`: what each tool does to a plan. */
-#include "agent/todo.h"
+#include "agent/plan/todo.h"
 
 #include "base/digest.h"
 #include "base/json/json.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* From a role file and a caller's options to the options of a run, and back. */
-#include "agent/config.h"
+#include "agent/spec/config.h"
 
-#include "agent/pin.h"
+#include "agent/spec/pin.h"
 #include "base/auto.h"
 #include "base/clock.h"
 #include "base/error.h"

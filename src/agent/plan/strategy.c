@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Reasoning strategies: from a role to the words of prompts. */
-#include "agent/strategy.h"
+#include "agent/plan/strategy.h"
 
-#include "agent/plan.h"
+#include "agent/plan/plan.h"
 #include "base/json/json.h"
 #include "base/memory.h"
 #include "role/role.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The list of `todo`: ids, priorities, what waits for what, and what is refused. */
-#include "agent/todo.h"
+#include "agent/plan/todo.h"
 #include "base/json/json.h"
 #include "support/test.h"
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * The plan of an agent: a list of steps that it replaces as a whole with `update_plan`, or changes
- * one by one with the tools of `todo` (agent/todo.h); then each step has an id and a priority. It
- * is part of each continuation prompt, so that it survives the trimming of history. Plain values;
- * one thread.
+ * one by one with the tools of `todo` (agent/plan/todo.h); then each step has an id and a priority.
+ * It is part of each continuation prompt, so that it survives the trimming of history. Plain
+ * values; one thread.
  */
 #pragma once
 
