@@ -205,6 +205,8 @@
 #define LIMIT_DELIVERY_ID_LEN 255
 /** Requests per minute that a webhook may be set to accept. */
 #define LIMIT_HOOK_RATE_PER_MINUTE 1000000
+/** Names in the folders of an agent's documents that one reading looks at. */
+#define LIMIT_DOCUMENT_NAMES 200000
 /** Files that one trigger watches. */
 #define LIMIT_WATCH_FILES 5000
 /** Their paths, bytes; characters that need an escape count six. */

@@ -6,6 +6,8 @@
 #include "tool/data/document_files.h"
 
 #include "base/auto.h"
+#include "base/cancel.h"
+#include "base/clock.h"
 #include "base/memory.h"
 #include "tool/builtin/filesystem_path.h"
 
@@ -17,17 +19,18 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/** Folders inside of each other, and names of one folder that are looked at. */
+/** Folders inside of each other. */
 #define MAX_DEPTH 16
-#define MAX_NAMES 20000
 
 struct document_walk {
     struct path_root root;
     const char *pattern; /* from the root */
     const char *prefix;  /* of the pattern, before that: shown with paths */
     size_t prefix_len;
+    struct document_bounds *bounds;
     document_fn *fn;
     void *context;
+    enum document_end end; /* a reason to stop, if there is one */
     bool is_over;
 };
 
@@ -59,6 +62,23 @@ bool document_path_fits(const char *pattern, const char *path)
     return document_path_fits(pattern + part_len + 1, path + name_len + 1);
 }
 
+enum document_end document_bounds_check(const struct document_bounds *bounds)
+{
+    if (cancel_is_set(bounds->cancel)) {
+        return DOCUMENT_END_CANCELLED;
+    }
+    bool is_late = bounds->deadline_ns > 0 && clock_monotonic(bounds->clock) >= bounds->deadline_ns;
+    return is_late ? DOCUMENT_END_LATE : DOCUMENT_END_ALL;
+}
+
+static void stop(struct document_walk *walk, enum document_end end)
+{
+    if (end != DOCUMENT_END_ALL) {
+        walk->end = end;
+        walk->is_over = true;
+    }
+}
+
 static int open_at(const struct document_walk *walk, const char *path, int flags)
 {
     struct tool_result unused = {0};
@@ -84,8 +104,11 @@ static int compare_names(const void *left, const void *right)
     return strcmp(*(const char *const *)left, *(const char *const *)right);
 }
 
-/** @return names in a folder, sorted; NULL-terminated, memory_free_list() */
-static char **names_of(int fd)
+/**
+ * @return names in a folder, sorted; NULL-terminated, memory_free_list(). NULL also when there are
+ *         more than are left: which of them the system gives first is chance.
+ */
+static char **names_of(struct document_walk *walk, int fd)
 {
     DIR *folder = fdopendir(fd);
     if (folder == NULL) {
@@ -95,8 +118,14 @@ static char **names_of(int fd)
     char **names = NULL;
     size_t count = 0;
     struct dirent *entry;
-    while (count < MAX_NAMES && (entry = readdir(folder)) != NULL) {
-        if (entry->d_name[0] == '.') {
+    while (!walk->is_over && (entry = readdir(folder)) != NULL) {
+        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0) {
+            continue;
+        }
+        stop(walk, document_bounds_check(walk->bounds));
+        stop(walk, walk->bounds->names_left == 0 ? DOCUMENT_END_NAMES : DOCUMENT_END_ALL);
+        walk->bounds->names_left -= walk->bounds->names_left > 0;
+        if (walk->is_over || entry->d_name[0] == '.') {
             continue;
         }
         names = memory_resize(names, count + 2, sizeof(*names));
@@ -104,6 +133,10 @@ static char **names_of(int fd)
         names[count] = NULL;
     }
     closedir(folder);
+    if (walk->is_over) {
+        memory_free_list(names);
+        return NULL;
+    }
     if (count > 0) {
         qsort(names, count, sizeof(*names), compare_names);
     }
@@ -113,8 +146,12 @@ static char **names_of(int fd)
 static void visit_folder(struct document_walk *walk, const char *path, int depth)
 {
     int fd = depth > MAX_DEPTH ? -1 : open_at(walk, path, O_RDONLY | O_DIRECTORY);
-    char **names = fd < 0 ? NULL : names_of(fd);
+    char **names = fd < 0 ? NULL : names_of(walk, fd);
     for (char **name = names; name != NULL && *name != NULL && !walk->is_over; name++) {
+        stop(walk, document_bounds_check(walk->bounds));
+        if (walk->is_over) {
+            break;
+        }
         auto_buf struct buf inner = {0};
         bool is_root = strcmp(path, ".") == 0;
         buf_printf(&inner, "%s%s%s", is_root ? "" : path, is_root ? "" : "/", *name);
@@ -138,8 +175,10 @@ static size_t plain_len(const char *text)
     return end;
 }
 
-void document_files_visit(const struct tool_surroundings *around,
-                          const struct document_pattern *pattern, document_fn *fn, void *context)
+enum document_end document_files_visit(const struct tool_surroundings *around,
+                                       const struct document_pattern *pattern,
+                                       struct document_bounds *bounds, document_fn *fn,
+                                       void *context)
 {
     auto_buf struct buf base = {0};
     const char *text = pattern->text;
@@ -157,6 +196,7 @@ void document_files_visit(const struct tool_surroundings *around,
                (int)len, text);
     struct document_walk walk = {
         .root = {.around = around, .path = buf_string(&base)},
+        .bounds = bounds,
         .fn = fn,
         .context = context,
         .pattern = is_plain ? "**" : text + len,
@@ -169,4 +209,5 @@ void document_files_visit(const struct tool_surroundings *around,
     } else {
         visit_folder(&walk, is_plain ? text + len : ".", 0);
     }
+    return walk.end;
 }

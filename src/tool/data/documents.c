@@ -3,8 +3,10 @@
 #include "tool/data/documents.h"
 
 #include "base/auto.h"
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/json/json.h"
+#include "base/limits.h"
 #include "base/memory.h"
 #include "base/text/utf8.h"
 #include "role/role.h"
@@ -32,6 +34,8 @@
 #define MOST_RESULTS     50
 /** Words of a question that count. */
 #define MOST_WORDS 64
+/** Instructions of SQLite's machine between two looks at the time. */
+#define LOOK_EVERY 1000
 
 /** A file that two patterns name is read once. */
 struct file_mark {
@@ -54,6 +58,10 @@ struct documents {
     size_t unread;           /* files that are no text, or too much */
     struct file_mark *marks; /* of the files that were seen */
     bool is_failing;
+    bool is_cut; /* there are more names than are looked at */
+    size_t most_names;
+    struct document_bounds *bounds; /* of the call that reads; NULL = none does */
+    enum document_end end;          /* why its reading was stopped */
 };
 
 /* ---- Pieces --------------------------------------------------------------------------------- */
@@ -67,7 +75,8 @@ static void add_piece(struct documents *self, const char *source, const char *te
     while (len > 0 && isspace((unsigned char)text[len - 1])) {
         len--;
     }
-    if (len == 0) {
+    self->end = self->end == DOCUMENT_END_ALL ? document_bounds_check(self->bounds) : self->end;
+    if (len == 0 || self->end != DOCUMENT_END_ALL) {
         return;
     }
     sqlite3_bind_text(self->insert, 1, text, (int)len, SQLITE_STATIC);
@@ -205,7 +214,7 @@ static bool take_file(const char *path, int fd, void *context)
     } else {
         self->unread++;
     }
-    return self->files <= DOCUMENTS_MAX_FILES && !self->is_failing;
+    return self->files <= DOCUMENTS_MAX_FILES && !self->is_failing && self->end == DOCUMENT_END_ALL;
 }
 
 static int read_documents(struct documents *self)
@@ -215,22 +224,40 @@ static int read_documents(struct documents *self)
         json_object_is_type(sources, json_type_array) ? json_object_array_length(sources) : 0;
     const char *folder =
         self->around->role_folder != NULL ? self->around->role_folder : self->around->workspace;
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count && self->end == DOCUMENT_END_ALL; i++) {
         const char *text = json_object_get_string(json_object_array_get_idx(sources, i));
         const struct document_pattern pattern = {.folder = folder, .text = text};
         if (text != NULL && text[0] != '\0' && !role_source_is_unreadable(text)) {
-            document_files_visit(self->around, &pattern, take_file, self);
+            enum document_end end =
+                document_files_visit(self->around, &pattern, self->bounds, take_file, self);
+            self->is_cut = self->is_cut || end == DOCUMENT_END_NAMES;
+            self->end =
+                self->end == DOCUMENT_END_ALL && end != DOCUMENT_END_NAMES ? end : self->end;
         }
     }
-    return self->is_failing ? -1 : 0;
+    return self->is_failing || self->end != DOCUMENT_END_ALL ? -1 : 0;
 }
 
-/** Make the index, once. @return whether there is one */
+static void forget(struct documents *self)
+{
+    self->files = 0;
+    self->bytes = 0;
+    self->unread = 0;
+    self->is_failing = false;
+    self->is_cut = false;
+}
+
+/**
+ * Make the index, once. One that was not finished in time is dropped: half of the documents would
+ * pass for all of them.
+ * @return whether there is one
+ */
 static bool make_index(struct documents *self)
 {
     if (self->index != NULL) {
         return true;
     }
+    self->end = DOCUMENT_END_ALL;
     sqlite3 *index = NULL;
     /* opens: a database in memory */
     bool is_made = sqlite3_open_v2(":memory:", &index, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX,
@@ -249,10 +276,6 @@ static bool make_index(struct documents *self)
     is_made = is_made && sqlite3_exec(index, "COMMIT", NULL, NULL, NULL) == SQLITE_OK;
     if (!is_made) {
         sqlite3_close(index);
-        self->files = 0;
-        self->bytes = 0;
-        self->unread = 0;
-        self->is_failing = false;
         return false;
     }
     self->index = index;
@@ -319,7 +342,10 @@ static void search(struct documents *self, const struct tool_call *call,
         sqlite3_bind_text(select, 2, source, -1, SQLITE_STATIC);
         sqlite3_bind_int64(select, 3, top < 1 ? 1 : top > MOST_RESULTS ? MOST_RESULTS : top);
         count = write_found(select, &ret_result->text);
-        sqlite3_finalize(select);
+        if (sqlite3_finalize(select) != SQLITE_OK) {
+            tool_fail(ret_result, "Error: the search was stopped: no time is left for the call");
+            return;
+        }
     }
     if (count == 0) {
         buf_append_string(&ret_result->text, self->files == self->unread
@@ -331,6 +357,30 @@ static void search(struct documents *self, const struct tool_call *call,
                    "\n\n(%zu of %zu files were not read: not text, or too large)", self->unread,
                    self->files);
     }
+    if (self->is_cut) {
+        buf_printf(&ret_result->text,
+                   "\n\n(not all files were found: the folders have more than %zu names)",
+                   self->most_names);
+    }
+}
+
+static int is_over(void *context)
+{
+    return document_bounds_check(context) != DOCUMENT_END_ALL;
+}
+
+static void fail_unread(const struct documents *self, struct tool_result *ret_result)
+{
+    if (self->end == DOCUMENT_END_CANCELLED) {
+        tool_fail(ret_result, "Error: cancelled while the documents were read");
+    } else if (self->end == DOCUMENT_END_LATE) {
+        tool_fail(ret_result,
+                  "Error: the documents cannot be read in the time of the call (%zu files were "
+                  "read)",
+                  self->files);
+    } else {
+        tool_fail(ret_result, "Error: the documents cannot be indexed");
+    }
 }
 
 static void run_search(const struct tool *tool, const struct tool_call *call,
@@ -338,11 +388,22 @@ static void run_search(const struct tool *tool, const struct tool_call *call,
 {
     struct documents *self = tool->context;
     pthread_mutex_lock(&self->lock);
+    struct document_bounds bounds = {
+        .clock = self->around->clock == NULL ? clock_system() : self->around->clock,
+        .cancel = call->cancel,
+        .deadline_ns = call->deadline_ns,
+        .names_left = self->most_names,
+    };
+    self->bounds = &bounds;
     if (make_index(self)) {
+        sqlite3_progress_handler(self->index, LOOK_EVERY, is_over, &bounds);
         search(self, call, ret_result);
+        sqlite3_progress_handler(self->index, 0, NULL, NULL);
     } else {
-        tool_fail(ret_result, "Error: the documents cannot be indexed");
+        fail_unread(self, ret_result);
+        forget(self);
     }
+    self->bounds = NULL;
     pthread_mutex_unlock(&self->lock);
 }
 
@@ -397,10 +458,18 @@ static void read_settings(struct documents *self, struct json_object *resources)
 int documents_open(struct toolbox *toolbox, struct json_object *ingest,
                    struct json_object *resources, struct rondo_error *err)
 {
+    return documents_open_bounded(toolbox, ingest, resources, LIMIT_DOCUMENT_NAMES, err);
+}
+
+int documents_open_bounded(struct toolbox *toolbox, struct json_object *ingest,
+                           struct json_object *resources, size_t most_names,
+                           struct rondo_error *err)
+{
     struct documents *self = memory_new_zero(1, sizeof(*self));
     pthread_mutex_init(&self->lock, NULL);
     self->around = toolbox_surroundings(toolbox);
     self->ingest = json_object_get(ingest);
+    self->most_names = most_names;
     toolbox_own(toolbox, self, free_documents);
     read_settings(self, resources);
     return toolbox_add_function(toolbox, "search_documents", &search_function, self, err);

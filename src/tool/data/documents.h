@@ -23,3 +23,8 @@ struct json_object;
  */
 int documents_open(struct toolbox *toolbox, struct json_object *ingest,
                    struct json_object *resources, struct rondo_error *err);
+
+/** As documents_open, with another limit than LIMIT_DOCUMENT_NAMES: for tests. */
+int documents_open_bounded(struct toolbox *toolbox, struct json_object *ingest,
+                           struct json_object *resources, size_t most_names,
+                           struct rondo_error *err);

@@ -23,6 +23,15 @@ static void make_folder(struct tool_world *world, const char *name)
     assert_int_equal(mkdir(path, 0755), 0);
 }
 
+static void open_bounded(struct tool_world *world, const char *ingest, size_t most_names)
+{
+    struct rondo_error err = {0};
+    struct json_object *section = json_of(ingest);
+    world->toolbox = toolbox_new(&world->around);
+    assert_int_equal(documents_open_bounded(world->toolbox, section, NULL, most_names, &err), 0);
+    json_object_put(section);
+}
+
 static void open_documents(struct tool_world *world, const char *ingest, const char *resources)
 {
     struct rondo_error err = {0};
@@ -129,6 +138,85 @@ WORLD_TEST(texts_are_cut_by_size_and_by_paragraph)
     struct tool_result result = ask(*state, "second");
     assert_null(strstr(buf_string(&result.text), "third"));
     tool_result_fini(&result);
+}
+
+/* `docs` of fill() and the folder in it; hidden names count, `.` and `..` do not. */
+#define NAMES_OF_DOCS 6
+
+WORLD_TEST(as_many_names_as_the_limit_allows_are_looked_at)
+{
+    fill(*state);
+    open_bounded(*state, "{\"sources\":[\"docs\"]}", NAMES_OF_DOCS);
+    struct tool_result result = ask(*state, "refunds winter");
+    assert_non_null(strstr(buf_string(&result.text), "docs/faq.md"));
+    assert_non_null(strstr(buf_string(&result.text), "docs/deep/guide.md"));
+    assert_null(strstr(buf_string(&result.text), "not all files"));
+    tool_result_fini(&result);
+}
+
+WORLD_TEST(with_one_name_more_the_answer_says_that_files_are_missing)
+{
+    fill(*state);
+    open_bounded(*state, "{\"sources\":[\"other.md\",\"docs\",\"docs/*.html\"]}",
+                 NAMES_OF_DOCS - 1);
+    expect_found(*state, "elsewhere", "[Source: other.md");
+    expect_found(*state, "elsewhere",
+                 "(not all files were found: the folders have more than 5 names)");
+    expect_found(*state, "opening", "No relevant documents found.");
+}
+
+/** Each look at it is a second later. */
+static int64_t passing_ns(const struct clock *clock)
+{
+    int64_t *seconds = clock->context;
+    return ++*seconds * NS_PER_S;
+}
+
+WORLD_TEST(reading_stops_at_the_deadline_and_begins_again_with_the_next_call)
+{
+    struct tool_world *world = *state;
+    int64_t seconds = 0;
+    const struct clock passing = {.monotonic_ns = passing_ns, .context = &seconds};
+    fill(world);
+    world->around.clock = &passing;
+    world->deadline_ns = 12 * NS_PER_S;
+    open_documents(world, "{\"sources\":[\"docs\"]}", "{}");
+    world_expect_error(world, "search_documents", "{\"query\":\"refunds\"}",
+                       "Error: the documents cannot be read in the time of the call");
+    assert_true(seconds < 20);
+    world->deadline_ns = 10000 * NS_PER_S;
+    expect_found(world, "refunds", "[Source: docs/faq.md");
+}
+
+/** Sets the token when it was looked at some times. */
+struct cancelling {
+    struct cancel cancel;
+    int looks_left;
+};
+
+static int64_t cancelling_ns(const struct clock *clock)
+{
+    struct cancelling *cancelling = clock->context;
+    if (--cancelling->looks_left == 0) {
+        cancel_set(&cancelling->cancel, CANCEL_GRACEFUL);
+    }
+    return NS_PER_S;
+}
+
+WORLD_TEST(reading_stops_when_it_is_cancelled)
+{
+    struct tool_world *world = *state;
+    struct cancelling cancelling = {.looks_left = 6};
+    const struct clock clock = {.monotonic_ns = cancelling_ns, .context = &cancelling};
+    assert_int_equal(cancel_init(&cancelling.cancel, NULL), 0);
+    fill(world);
+    world->around.clock = &clock;
+    world->cancel = &cancelling.cancel;
+    open_documents(world, "{\"sources\":[\"docs\"]}", "{}");
+    world_expect_error(world, "search_documents", "{\"query\":\"refunds\"}",
+                       "Error: cancelled while the documents were read");
+    assert_true(cancelling.looks_left > -10);
+    cancel_fini(&cancelling.cancel);
 }
 
 TEST(patterns_fit_paths)
