@@ -291,17 +291,19 @@ static int take_file(struct import *import, const char *path, struct rondo_error
 
 static void free_notes(struct import *import)
 {
-    struct known_memory *known, *next;
-    HASH_ITER(hh, import->known, known, next)
-    {
-        HASH_DEL(import->known, known);
+    struct known_memory *known = import->known;
+    struct import_owner *owner = import->owners;
+    HASH_CLEAR(hh, import->known); /* The elements stay, and their links. */
+    HASH_CLEAR(hh, import->owners);
+    while (known != NULL) {
+        struct known_memory *next = known->hh.next;
         free(known);
+        known = next;
     }
-    struct import_owner *owner, *next_owner;
-    HASH_ITER(hh, import->owners, owner, next_owner)
-    {
-        HASH_DEL(import->owners, owner);
+    while (owner != NULL) {
+        struct import_owner *next = owner->hh.next;
         free(owner);
+        owner = next;
     }
 }
 

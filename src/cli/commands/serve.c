@@ -141,6 +141,7 @@ const struct option_row daemon_options[] = {
      .help = "queue: sources wait; coalesce: one event of each source waits, the newest; "
              "drop_oldest, refuse: events are lost, and recorded",
      .choices = rule_choices},
+/* NOLINTNEXTLINE(readability-duplicate-include): the rows belong to both tables */
 #include "cli/commands/serve_options.def"
     {0},
 };
