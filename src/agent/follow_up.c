@@ -123,14 +123,34 @@ static bool decode(const struct store_document *document, struct follow_up *ret_
 struct reading {
     follow_up_fn *fn;
     void *context;
+    const char *id;    /* only this one; NULL = any */
+    bool is_pending;   /* only those that are */
+    int64_t before_ns; /* only those that were not changed since; 0 = any */
 };
+
+/**
+ * What the caller does not want is passed over before its JSON is read: an agent has many that are
+ * settled and few that are pending.
+ */
+static bool may_be_wanted(const struct reading *reading, const struct store_document *document)
+{
+    const char *id = strrchr(document->key, '/');
+    return (reading->id == NULL || (id != NULL && strcmp(id + 1, reading->id) == 0)) &&
+           (reading->before_ns == 0 || document->updated_ns < reading->before_ns) &&
+           (!reading->is_pending ||
+            memmem(document->data, document->data_len, "pending", strlen("pending")) != NULL);
+}
 
 /** One that cannot be read is left out: no list is worth less for it. */
 static bool read_document(const struct store_document *document, void *context)
 {
     const struct reading *reading = context;
     struct follow_up follow_up;
-    if (!decode(document, &follow_up)) {
+    if (!may_be_wanted(reading, document) || !decode(document, &follow_up)) {
+        return true;
+    }
+    if (reading->is_pending && follow_up.state != FOLLOW_UP_PENDING) {
+        follow_up_fini(&follow_up);
         return true;
     }
     bool goes_on = reading->fn(&follow_up, reading->context);
@@ -138,17 +158,30 @@ static bool read_document(const struct store_document *document, void *context)
     return goes_on;
 }
 
-int follow_ups_read(struct store *store, const char *agent, follow_up_fn *fn, void *context,
+static int read_all(struct store *store, const char *agent, struct reading *reading,
                     struct rondo_error *err)
 {
     char prefix[LIMIT_AGENT_ID_LEN + 2] = "";
-    struct reading reading = {.fn = fn, .context = context};
     struct store_document_query query = {.collection = FOLLOW_UP_COLLECTION};
     if (agent != NULL) {
         snprintf(prefix, sizeof(prefix), "%s/", agent);
         query.prefix = prefix;
     }
-    return store->ops->read_documents(store, &query, read_document, &reading, err);
+    return store->ops->read_documents(store, &query, read_document, reading, err);
+}
+
+int follow_ups_read(struct store *store, const char *agent, follow_up_fn *fn, void *context,
+                    struct rondo_error *err)
+{
+    struct reading reading = {.fn = fn, .context = context};
+    return read_all(store, agent, &reading, err);
+}
+
+int follow_ups_read_pending(struct store *store, const char *agent, follow_up_fn *fn, void *context,
+                            struct rondo_error *err)
+{
+    struct reading reading = {.fn = fn, .context = context, .is_pending = true};
+    return read_all(store, agent, &reading, err);
 }
 
 struct search {
@@ -172,7 +205,8 @@ int follow_up_find(struct store *store, const char *id, struct follow_up *ret_fo
                    struct rondo_error *err)
 {
     struct search search = {.id = id, .found = ret_follow_up};
-    int r = follow_ups_read(store, NULL, search_one, &search, err);
+    struct reading reading = {.fn = search_one, .context = &search, .id = id};
+    int r = read_all(store, NULL, &reading, err);
     return r < 0 ? r : search.is_found;
 }
 
@@ -363,7 +397,8 @@ int follow_ups_purge(struct store *store, const char *agent, int64_t before_ns,
     bool is_applied = false;
     struct purge *purge = memory_new_zero(1, sizeof(*purge));
     purge->before_ns = before_ns;
-    int r = follow_ups_read(store, agent, purge_one, purge, err);
+    struct reading reading = {.fn = purge_one, .context = purge, .before_ns = before_ns};
+    int r = read_all(store, agent, &reading, err);
     if (r == 0 && purge->count > 0) {
         r = store->ops->change_documents(store, purge->changes, purge->count, &is_applied, err);
     }

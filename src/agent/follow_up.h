@@ -74,6 +74,10 @@ typedef bool follow_up_fn(const struct follow_up *follow_up, void *context);
 int follow_ups_read(struct store *store, const char *agent, follow_up_fn *fn, void *context,
                     struct rondo_error *err);
 
+/** The same of those that are pending only. */
+int follow_ups_read_pending(struct store *store, const char *agent, follow_up_fn *fn, void *context,
+                            struct rondo_error *err);
+
 /** Find one by its id. @param ret_follow_up follow_up_fini() @return 1, 0 or a code */
 int follow_up_find(struct store *store, const char *id, struct follow_up *ret_follow_up,
                    struct rondo_error *err);

@@ -40,9 +40,6 @@ struct first_due {
 static bool find_first(const struct follow_up *follow_up, void *context)
 {
     struct first_due *first = context;
-    if (follow_up->state != FOLLOW_UP_PENDING) {
-        return true;
-    }
     first->pending++;
     if (first->follow_up.prompt == NULL || follow_up->due_ns < first->follow_up.due_ns) {
         follow_up_fini(&first->follow_up);
@@ -57,8 +54,8 @@ static int look(struct scheduled_source *scheduled, struct follow_up *ret_first,
                 struct rondo_error *err)
 {
     struct first_due first = {0};
-    int r = follow_ups_read(scheduled->head.host->store, scheduled->head.host->role, find_first,
-                            &first, err);
+    int r = follow_ups_read_pending(scheduled->head.host->store, scheduled->head.host->role,
+                                    find_first, &first, err);
     scheduled->pending = first.pending;
     scheduled->due_ns = first.follow_up.prompt == NULL ? SOURCE_NEVER : first.follow_up.due_ns;
     if (ret_first == NULL || r < 0) {

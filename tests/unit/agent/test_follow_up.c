@@ -101,6 +101,29 @@ TEST_STORE(a_cancelled_one_makes_room_for_the_agent_and_not_for_its_run)
     assert_int_equal(add(*state, "run-3", "g"), FOLLOW_UP_ADDED);
 }
 
+static bool count_all(const struct follow_up *follow_up, void *context)
+{
+    assert_int_equal(follow_up->state, FOLLOW_UP_PENDING);
+    ++*(int *)context;
+    return true;
+}
+
+TEST_STORE(pending_ones_are_read_without_those_that_only_speak_of_it)
+{
+    char id[FOLLOW_UP_ID_SIZE];
+    int count = 0;
+    const struct follow_up_change speaks = {.prompt = "\"state\":\"pending\""};
+    const struct follow_up_change cancel = {.is_cancelled = true};
+    add(*state, "run-1", "a");
+    add(*state, "run-1", "b");
+    add(*state, "run-2", "c");
+    follow_up_id("b", id);
+    assert_int_equal(follow_up_apply(*state, id, &speaks, NULL), 0);
+    assert_int_equal(follow_up_apply(*state, id, &cancel, NULL), 0);
+    assert_int_equal(follow_ups_read_pending(*state, "fixer", count_all, &count, NULL), 0);
+    assert_int_equal(count, 2);
+}
+
 TEST_STORE(a_pending_one_can_be_changed_and_a_cancelled_one_not)
 {
     char id[FOLLOW_UP_ID_SIZE];
