@@ -61,7 +61,7 @@ static void trim_history(struct agent *agent)
 /** A conversation of an agent with memory is resumed with its newest messages. */
 static void trim_resumed(struct agent *agent)
 {
-    int64_t most = agent_resume_messages(agent);
+    int64_t most = agent_memories_resume_messages(agent->memories);
     bool is_between = !agent->memory.has_words && !agent->memory.is_request_open;
     if (agent->is_resumed && agent->config.mode == AGENT_CHAT && most > 0 && is_between) {
         trim_to(agent, most);
@@ -227,12 +227,22 @@ static int end_body(struct agent *agent, int next, struct rondo_error *err)
     return r;
 }
 
+/** Put the newest procedures into the system prompt. */
+static void offer_procedures(struct agent *agent)
+{
+    auto_buf struct buf system = {0};
+    buf_append_string(&system, agent->config.system);
+    if (agent_memories_write_procedures(agent->memories, &system)) {
+        model_set_system(agent->model, buf_string(&system));
+    }
+}
+
 int agent_run(struct agent *agent, const char *words, struct rondo_error *err)
 {
     int next = AGENT_CONTINUE;
     agent_begin_iteration(&agent->memory, loop_state(agent->loop)->iteration);
     agent->started_ns = clock_monotonic(runtime_clock(agent->runtime));
-    agent_offer_procedures(agent);
+    offer_procedures(agent);
     trim_resumed(agent);
     while (next == AGENT_CONTINUE) {
         next = take_step(agent, words, err);

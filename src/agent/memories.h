@@ -2,7 +2,8 @@
 /*
  * The memories of an agent whose role has `spec.memory`: its tools, what its system prompt says of
  * learned procedures, and the episode that the end of a task leaves. What is stored commits in the
- * transaction of the result that reports it. On the loop's thread.
+ * transaction of the result that reports it. On the loop's thread. An agent without memories has
+ * NULL, which all functions take.
  */
 #pragma once
 
@@ -11,21 +12,48 @@
 
 #include <stdbool.h>
 
-struct agent;
+struct agent_memories;
+struct buf;
+struct http_client;
+struct loop;
+struct role;
+struct runtime;
+struct toolbox;
 
-/** Prepare what `spec.memory` says and add its tools. Nothing when the role has no memory. */
-int agent_open_memories(struct agent *agent, const char *agent_id, struct rondo_error *err);
-void agent_free_memories(struct agent *agent);
+/** What memories need of their agent. Borrowed; the runtime and the client outlive them. */
+struct agent_memories_parts {
+    struct runtime *runtime;
+    struct http_client *http;
+    const struct role *role; /**< in its normal form */
+    const char *agent_id;
+    bool is_dry_run;
+    bool is_autonomous;
+};
+
+/**
+ * Prepare what `spec.memory` says and add its tools. Nothing when the role has no memory.
+ * @param ret_memories agent_memories_free(), also after an error
+ */
+int agent_memories_open(const struct agent_memories_parts *parts, struct toolbox *toolbox,
+                        struct agent_memories **ret_memories, struct rondo_error *err);
+void agent_memories_free(struct agent_memories *memories);
+
+/** The run that memories come from; before their tools are called. */
+void agent_memories_attach(struct agent_memories *memories, struct loop *loop);
 
 /** Messages that a resumed conversation begins with; 0 = all: the role has no memory. */
-int64_t agent_resume_messages(const struct agent *agent);
+int64_t agent_memories_resume_messages(const struct agent_memories *memories);
 
-/** The model for vectors of memories, as policies see it. @return whether there is one */
-bool agent_embedding_model(const struct agent *agent, struct policy_resource *ret_resource);
+/** The model for vectors, as policies see it. @return whether there is one */
+bool agent_memories_model(const struct agent_memories *memories,
+                          struct policy_resource *ret_resource);
 
-/** Put the newest procedures into the system prompt. When they cannot be read, it stays as it is.
+/**
+ * Append the newest procedures to the system prompt.
+ * @return false when they are the same as the last time or cannot be read; nothing is appended then
  */
-void agent_offer_procedures(struct agent *agent);
+bool agent_memories_write_procedures(struct agent_memories *memories, struct buf *ret_system);
 
 /** Remember how the task ended, with the next commit. @param status "completed", ... */
-void agent_remember_finish(struct agent *agent, const char *status, const char *summary);
+void agent_memories_record_end(struct agent_memories *memories, const char *status,
+                               const char *summary);

@@ -233,6 +233,19 @@ static int check_protected(const struct agent_config *config, struct rondo_error
     return r;
 }
 
+static int open_memories(struct agent *agent, const char *agent_id, struct rondo_error *err)
+{
+    const struct agent_memories_parts parts = {
+        .runtime = agent->runtime,
+        .http = agent->parts.http,
+        .role = agent->config.role,
+        .agent_id = agent_id,
+        .is_dry_run = agent->config.is_dry_run,
+        .is_autonomous = agent->config.mode == AGENT_AUTONOMOUS,
+    };
+    return agent_memories_open(&parts, agent->toolbox, &agent->memories, err);
+}
+
 /** The system prompt is the run's; what it must answer with follows from its role. */
 static void set_system(struct agent *agent)
 {
@@ -274,7 +287,7 @@ static int open_all(struct agent *agent, const struct loop_spec *spec, struct ro
         r = open_tools(agent, spec, err);
     }
     if (r == 0) {
-        r = agent_open_memories(agent, spec->agent_id, err);
+        r = open_memories(agent, spec->agent_id, err);
     }
     if (r == 0) {
         r = check_conditions(agent, spec, err);
@@ -331,7 +344,7 @@ void agent_tell_policies(const struct agent *agent)
         .id = agent->config.model,
         .origin = agent->config.provider,
     };
-    size_t models = agent_embedding_model(agent, &resources[count + 1]) ? 2 : 1;
+    size_t models = agent_memories_model(agent->memories, &resources[count + 1]) ? 2 : 1;
     loop_set_resources(agent->loop, resources, count + models);
     free(resources);
 }
@@ -339,6 +352,7 @@ void agent_tell_policies(const struct agent *agent)
 int agent_attach(struct agent *agent, struct loop *loop, struct rondo_error *err)
 {
     agent->loop = loop;
+    agent_memories_attach(agent->memories, loop);
     agent_tell_policies(agent);
     loop_set_unpriced(loop, model_has_price(agent->model) ? NULL : agent->model_id);
     loop_set_tool_verifier(loop, agent_verifier(agent));
@@ -354,7 +368,7 @@ void agent_free(struct agent *agent)
     }
     agent_memory_fini(&agent->memory);
     toolbox_free(agent->toolbox);
-    agent_free_memories(agent);
+    agent_memories_free(agent->memories);
     mcp_shared_free(agent->shared);
     spending_fini(&agent->spending);
     model_free(agent->model);

@@ -241,7 +241,7 @@ static int accept_finish(struct agent *agent, size_t index, const char *status,
                          struct json_object *arguments)
 {
     auto_buf struct buf text = {0};
-    agent_remember_finish(agent, status, json_get_string(arguments, "summary", ""));
+    agent_memories_record_end(agent->memories, status, json_get_string(arguments, "summary", ""));
     buf_printf(&text, "Task finished (%s).", status);
     answer_text(agent, index, "ok", &text);
     return AGENT_BODY_OVER;
