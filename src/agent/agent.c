@@ -4,7 +4,7 @@
  * continues after a kill as after the previous step.
  */
 #include "agent/internal.h"
-#include "agent/memories.h"
+#include "agent/memory/memories.h"
 #include "agent/output.h"
 #include "agent/plan/todo.h"
 

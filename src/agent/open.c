@@ -3,7 +3,7 @@
 #include "agent/internal.h"
 #include "agent/output.h"
 
-#include "agent/memories.h"
+#include "agent/memory/memories.h"
 #include "agent/spec/pin.h"
 #include "base/auto.h"
 #include "base/error.h"

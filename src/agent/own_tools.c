@@ -7,7 +7,7 @@
  * evaluated first, and what is not met comes back as the tool's answer.
  */
 #include "agent/internal.h"
-#include "agent/memories.h"
+#include "agent/memory/memories.h"
 #include "agent/output.h"
 #include "agent/plan/todo.h"
 

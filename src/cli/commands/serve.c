@@ -6,7 +6,7 @@
  *
  * rondo daemon: the same, with roles on duty.
  */
-#include "agent/consolidate.h"
+#include "agent/memory/consolidate.h"
 #include "alert/monitor.h"
 #include "base/clock.h"
 #include "base/memory.h"

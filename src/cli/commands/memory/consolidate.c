@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* rondo memory consolidate. */
-#include "agent/consolidate.h"
+#include "agent/memory/consolidate.h"
 #include "base/error.h"
 #include "cli/commands/memory/commands.h"
 #include "cli/framework/common_options.h"

@@ -2,7 +2,7 @@
 /* After a run: its episodes become facts. A failure is reported and changes no exit code. */
 #include "cli/commands/run/run_memory.h"
 
-#include "agent/consolidate.h"
+#include "agent/memory/consolidate.h"
 #include "cli/framework/signals.h"
 
 #include <inttypes.h>

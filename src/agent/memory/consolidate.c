@@ -4,13 +4,13 @@
  * tried again later, and dropped after MOST_ATTEMPTS; the episodes stay, and come with the next
  * batch of their owner.
  */
-#include "agent/consolidate.h"
+#include "agent/memory/consolidate.h"
 
 #include "agent/budget/budget.h"
 #include "agent/budget/period.h"
-#include "agent/consolidation/record.h"
-#include "agent/consolidation/text.h"
-#include "agent/memory_settings.h"
+#include "agent/memory/consolidation_record.h"
+#include "agent/memory/consolidation_text.h"
+#include "agent/memory/settings.h"
 #include "agent/spec/config.h"
 #include "base/auto.h"
 #include "base/error.h"

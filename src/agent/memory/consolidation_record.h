@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The documents of consolidation (agent/consolidate.h): which runs are due, and the batch of an
- * owner that is under way, with its reply once there is one. Any thread.
+ * The documents of consolidation (agent/memory/consolidate.h): which runs are due, and the batch of
+ * an owner that is under way, with its reply once there is one. Any thread.
  */
 #pragma once
 

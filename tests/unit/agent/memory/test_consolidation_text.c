@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What a model is shown of episodes, and what is taken of its reply. */
-#include "agent/consolidation/text.h"
+#include "agent/memory/consolidation_text.h"
 #include "base/buf.h"
 #include "support/test.h"
 

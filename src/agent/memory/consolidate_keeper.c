@@ -3,7 +3,7 @@
  * The thread of a server. It sleeps until a run has ended, and otherwise looks from time to time:
  * for runs of processes that died, and for what has failed before.
  */
-#include "agent/consolidate.h"
+#include "agent/memory/consolidate.h"
 
 #include "base/error.h"
 #include "base/memory.h"

@@ -3,10 +3,10 @@
  * Facts from episodes, exactly once: whatever fails or dies between the request and the facts. The
  * model is a script of its own, facts.jsonl beside the role.
  */
-#include "agent_fixture.h"
+#include "../agent_fixture.h"
 
-#include "agent/consolidate.h"
-#include "agent/consolidation/record.h"
+#include "agent/memory/consolidate.h"
+#include "agent/memory/consolidation_record.h"
 
 #define MEMORY(more)  "  memory: {consolidation: {model_override: 'scripted:facts.jsonl'" more "}}\n"
 #define EPISODE(text) CALLS(ONE("record_episode", "{\"content\":\"" text "\"}"))

@@ -4,10 +4,10 @@
  * whatever it had read there: it is marked as data, each line of it, so that no memory can look
  * like an instruction or like the end of the memories.
  */
-#include "agent/memories.h"
+#include "agent/memory/memories.h"
 
-#include "agent/consolidation/record.h"
-#include "agent/memory_settings.h"
+#include "agent/memory/consolidation_record.h"
+#include "agent/memory/settings.h"
 #include "base/auto.h"
 #include "base/clock.h"
 #include "base/error.h"

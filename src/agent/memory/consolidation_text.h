@@ -2,7 +2,7 @@
 /* What a model is asked to derive facts from, and what is taken of its reply. Pure; any thread. */
 #pragma once
 
-#include "agent/consolidation/record.h"
+#include "agent/memory/consolidation_record.h"
 
 struct buf;
 

@@ -5,7 +5,7 @@
  * replied. Each change of a batch depends on the version that was read, so that a process that was
  * frozen for long changes nothing any more.
  */
-#include "agent/consolidation/record.h"
+#include "agent/memory/consolidation_record.h"
 
 #include "base/auto.h"
 #include "base/json/json.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Memories of an agent: its tools, what is stored with which commit, what the model is shown. */
-#include "agent_fixture.h"
+#include "../agent_fixture.h"
 
-#include "../../support/http_peer.h"
+#include "../../../support/http_peer.h"
 #include "net/client/http.h"
 #include "store/store.h"
 

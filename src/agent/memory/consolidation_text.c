@@ -4,7 +4,7 @@
  * model is told that they are data, and each line of them is marked. Whatever it writes becomes
  * facts at most, and only what has the form of one.
  */
-#include "agent/consolidation/text.h"
+#include "agent/memory/consolidation_text.h"
 
 #include "base/ascii.h"
 #include "base/buf.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Reading `spec.memory`. Pure. */
-#include "agent/memory_settings.h"
+#include "agent/memory/settings.h"
 
 #include "base/buf.h"
 #include "base/json/json.h"
