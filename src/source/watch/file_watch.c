@@ -46,6 +46,7 @@ struct file_watch {
     char *template;
     int64_t debounce_ns;
     int64_t scan_due_ns; /**< SOURCE_NEVER = none is needed */
+    int64_t full_ns;     /**< when the queue was found full; 0 = it was not */
     bool is_silent;      /**< the scan makes the first picture: nothing of it is a change */
     bool is_changed;     /**< the picture is newer than the mark */
     bool was_missing;    /**< a folder was missing at the last scan, and this was logged */
@@ -237,9 +238,16 @@ static void settle(struct file_watch *watch, struct watched_file *file,
     }
 }
 
-/** Report one file whose time has come. @return 1 an event was made, 0 none, -1 wait, or a code */
+/** Whether all reports wait, because the queue was full a moment ago. Not after a set-back clock.
+ */
+static bool is_full(const struct file_watch *watch, int64_t now_ns)
+{
+    return watch->full_ns != 0 && now_ns >= watch->full_ns && now_ns < watch->full_ns + FULL_NS;
+}
+
+/** Report one file whose time has come. @return 1 an event was made, 0 none, or a code */
 static int report_file(struct file_watch *watch, struct watched_file *file, int64_t now_ns,
-                       bool *ret_is_full, struct rondo_error *err)
+                       struct rondo_error *err)
 {
     struct intake_result result = {0};
     struct watched_state state = watch_tree_look(watch->tree, file->path);
@@ -255,8 +263,7 @@ static int report_file(struct file_watch *watch, struct watched_file *file, int6
     }
     int r = submit(watch, file, &state, &result, err);
     if (r < 0 || result.outcome == INTAKE_FULL) {
-        file->due_ns = now_ns + FULL_NS;
-        *ret_is_full = true;
+        watch->full_ns = r < 0 ? watch->full_ns : now_ns;
         return r;
     }
     watch->is_changed = true;
@@ -268,17 +275,20 @@ static int report_file(struct file_watch *watch, struct watched_file *file, int6
 static int report_due(struct file_watch *watch, int64_t now_ns, struct rondo_error *err)
 {
     int count = 0;
-    bool is_full = false;
     struct watched_file *file = NULL;
     struct watched_file *next = NULL;
+    if (is_full(watch, now_ns)) {
+        return 0;
+    }
+    watch->full_ns = 0;
     watch_picture_sort(&watch->picture);
     HASH_ITER(hh, watch->picture.files, file, next)
     {
-        if (count == BATCH_EVENTS || is_full) {
+        if (count == BATCH_EVENTS || watch->full_ns != 0) {
             break;
         }
         if (file->first_ns != 0 && file->due_ns <= now_ns) {
-            int r = report_file(watch, file, now_ns, &is_full, err);
+            int r = report_file(watch, file, now_ns, err);
             if (r < 0) {
                 return r;
             }
@@ -324,12 +334,16 @@ static int fire(struct source *source, int64_t now_ns, struct rondo_error *err)
 static int64_t next_due(struct source *source)
 {
     struct file_watch *watch = (struct file_watch *)source;
-    int64_t due_ns = watch->scan_due_ns;
+    int64_t due_ns = SOURCE_NEVER;
     for (struct watched_file *file = watch->picture.files; file != NULL; file = file->hh.next) {
         if (file->first_ns != 0 && file->due_ns < due_ns) {
             due_ns = file->due_ns;
         }
     }
+    if (due_ns < watch->full_ns + FULL_NS && is_full(watch, now_of(watch))) {
+        due_ns = watch->full_ns + FULL_NS;
+    }
+    due_ns = due_ns < watch->scan_due_ns ? due_ns : watch->scan_due_ns;
     return watch->is_changed ? 0 : due_ns;
 }
 

@@ -418,6 +418,46 @@ TEST_IN_WORLD(a_full_queue_is_waited_for)
     EXPECT("created in/e");
 }
 
+TEST_IN_WORLD(a_full_queue_is_tried_once_in_five_seconds_however_many_files_wait)
+{
+    struct file_watch_world *watch = *state;
+    unsigned fired = 0;
+    intake_set_role(watch->world->intake->intake, "fixer", &world_queue);
+    open_watch(watch, WATCH);
+    for (unsigned i = 0; i < 50; i++) {
+        char path[32];
+        snprintf(path, sizeof(path), "in/%u", i);
+        put(watch, path, "1");
+    }
+    pass(watch, 1);
+    struct source *source = watch->world->source;
+    struct intake_world *intake = watch->world->intake;
+    int64_t end_ns = intake->now_ns + 60 * NS_PER_S;
+    for (int64_t due_ns = 0; fired < 1000 && due_ns <= end_ns; fired++) {
+        assert_int_equal(source->type->fire(source, intake->now_ns, NULL), 0);
+        due_ns = source->type->next_due(source);
+        intake->now_ns = due_ns > intake->now_ns ? due_ns : intake->now_ns;
+    }
+    assert_in_range(fired, 12, 14);
+}
+
+TEST_IN_WORLD(a_full_queue_of_before_the_clock_was_set_back_is_not_waited_for)
+{
+    struct file_watch_world *watch = *state;
+    struct intake_world *intake = watch->world->intake;
+    intake_set_role(intake->intake, "fixer", &world_queue);
+    open_watch(watch, WATCH);
+    for (const char *name = "abcdefgh"; *name != '\0'; name++) {
+        put(watch, (const char[]){'i', 'n', '/', *name, '\0'}, "1");
+    }
+    pass(watch, 1);
+    EXPECT("created in/a", "created in/b", "created in/c", "created in/d");
+    intake->now_ns -= 3600 * NS_PER_S;
+    put(watch, "in/0", "1");
+    pass(watch, 1);
+    EXPECT("created in/0");
+}
+
 /* ---- Hostile files ---- */
 
 TEST_IN_WORLD(links_are_not_followed)
