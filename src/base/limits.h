@@ -89,7 +89,7 @@
 /** Key, group or conversation of a start request, bytes. */
 #define LIMIT_START_KEY_BYTES (1 * LIMIT_KIB)
 /** What a source remembers (its mark), bytes of JSON. */
-#define LIMIT_SOURCE_MARK_BYTES (512 * LIMIT_KIB)
+#define LIMIT_SOURCE_MARK_BYTES (768 * LIMIT_KIB)
 /** Start requests of one role that may wait. */
 #define LIMIT_QUEUE_LENGTH 10000
 /** Refusals of start requests that are kept; older ones are forgotten. */
@@ -208,9 +208,9 @@
 /** Names in the folders of an agent's documents that one reading looks at. */
 #define LIMIT_DOCUMENT_NAMES 200000
 /** Files that one trigger watches. */
-#define LIMIT_WATCH_FILES 5000
+#define LIMIT_WATCH_FILES 10000
 /** Their paths, bytes; characters that need an escape count six. */
-#define LIMIT_WATCH_PATHS_BYTES (320 * LIMIT_KIB)
+#define LIMIT_WATCH_PATHS_BYTES (480 * LIMIT_KIB)
 /** Folders that one trigger watches. */
 #define LIMIT_WATCH_FOLDERS 2000
 /** Nesting of these folders. */

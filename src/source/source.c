@@ -3,6 +3,7 @@
 #include "source/source.h"
 
 #include "base/digest.h"
+#include "base/json/json.h"
 #include "os/state_folder.h"
 
 #include <json-c/json.h>
@@ -54,15 +55,28 @@ void source_id(const struct source_type *type, const char *role, struct json_obj
     snprintf(ret_id, SOURCE_ID_SIZE, "%s/%s-%.12s", role, type->name, hex);
 }
 
-const char *source_summary(const struct source_type *type, struct json_object *config)
+static void append_list(struct json_object *list, struct buf *ret_text)
 {
-    for (size_t i = 0; type->summary[i] != NULL; i++) {
-        const char *text = setting(config, type->summary[i]);
-        if (text[0] != '\0') {
-            return text;
+    for (size_t i = 0; i < json_object_array_length(list); i++) {
+        buf_append_string(ret_text, i == 0 ? "" : ", ");
+        buf_append_string(ret_text, json_object_get_string(json_object_array_get_idx(list, i)));
+    }
+}
+
+void source_summary(const struct source_type *type, struct json_object *config,
+                    struct buf *ret_summary)
+{
+    for (size_t i = 0; type->summary[i] != NULL && ret_summary->len == 0; i++) {
+        struct json_object *value = json_member(config, type->summary[i]);
+        if (json_object_is_type(value, json_type_array)) {
+            append_list(value, ret_summary);
+        } else {
+            buf_append_string(ret_summary, setting(config, type->summary[i]));
         }
     }
-    return "";
+    if (ret_summary->len == 0 && type->about != NULL) {
+        buf_append_string(ret_summary, type->about);
+    }
 }
 
 int source_submit(const struct source *source, const struct intake_event *event,

@@ -89,6 +89,7 @@ struct source_type {
     const char *const *identity;
     /** Settings that are shown in lists ("*:5 * * * *"): the first that is there. */
     const char *const *summary;
+    const char *about; /**< what lists show where no such setting is there; NULL = nothing */
 
     /**
      * Open a source.
@@ -107,6 +108,10 @@ struct source_type {
      * `fire`, after `wake`, when the clock was set, and when a run of the role has ended.
      */
     int64_t (*next_due)(struct source *source);
+    /** What keeps an open source from doing all of its work, for lists; "" = nothing. NULL = "". */
+    const char *(*problem)(struct source *source);
+    /** When something happens next, as lists show it; NULL = `next_due`. */
+    int64_t (*shown_due)(struct source *source);
     /** It is due, or may be. An error (of the store) is logged, and it is called again later. */
     int (*fire)(struct source *source, int64_t now_ns, struct rondo_error *err);
 
@@ -141,8 +146,10 @@ const struct source_type *source_type_find(const char *name);
 void source_id(const struct source_type *type, const char *role, struct json_object *config,
                char ret_id[SOURCE_ID_SIZE]);
 
-/** The line of lists for a trigger: the first setting of its summary, or "". Borrowed. */
-const char *source_summary(const struct source_type *type, struct json_object *config);
+/** Append the line of lists for a trigger: the first setting of its summary, a list with commas,
+ *  or what the type is about. */
+void source_summary(const struct source_type *type, struct json_object *config,
+                    struct buf *ret_summary);
 
 /**
  * Submit an event of a source: `source`, `role` and `kind` are filled in, and `mode` is autonomous

@@ -134,6 +134,11 @@ static int64_t scheduled_next_due(struct source *source)
     return due_ns < look_ns ? due_ns : look_ns;
 }
 
+static int64_t scheduled_shown_due(struct source *source)
+{
+    return ((const struct scheduled_source *)source)->due_ns;
+}
+
 static void write_context(const struct follow_up *follow_up, struct buf *ret_json)
 {
     char time[CLOCK_UTC_SIZE];
@@ -200,9 +205,11 @@ const struct source_type scheduled_source_type = {
     .name = "scheduled",
     .identity = no_settings,
     .summary = no_settings,
+    .about = "follow-ups",
     .open = scheduled_open,
     .close = scheduled_close,
     .next_due = scheduled_next_due,
+    .shown_due = scheduled_shown_due,
     .fire = scheduled_fire,
     .describe = scheduled_describe,
 };

@@ -100,11 +100,13 @@ static struct duty_source *new_source(struct duty *duty, const struct duty_role 
     source->settings = memory_dup_string(json_object_to_json_string(config));
     source->type_name = memory_dup_string(type);
     source->type = source_type_find(type);
-    source->summary =
-        memory_dup_string(source->type == NULL ? "" : source_summary(source->type, config));
     if (source->type != NULL) {
+        auto_buf struct buf summary = {0};
+        source_summary(source->type, config, &summary);
+        source->summary = memory_dup_string(buf_string(&summary));
         source_id(source->type, role->plan.name, config, source->id);
     } else {
+        source->summary = memory_dup_string("");
         snprintf(source->id, sizeof(source->id), "%s/%.20s-%zu", role->plan.name, type, index);
     }
     memcpy(source->role, role->plan.name, sizeof(source->role));
@@ -242,8 +244,11 @@ static void note_call(struct duty *duty, struct duty_source *source, int r,
         if (!source->is_failing) {
             duty_log(duty, "%s fails and is tried again: %s", source->id, err->message);
         }
+        snprintf(source->problem, sizeof(source->problem), "fails: %.*s", DUTY_PROBLEM_SIZE - 8,
+                 err->message);
     } else {
         source->retry_ns = 0;
+        source->problem[0] = '\0';
     }
     source->is_failing = r < 0;
 }
@@ -322,16 +327,22 @@ static void write_status(const struct duty *duty, const struct duty_source *sour
         source->type->describe(source->source, &writer);
     }
     json_end_object(&writer);
-    int64_t due_ns = is_open && source->type->next_due != NULL
-                         ? source->type->next_due(source->source)
-                         : SOURCE_NEVER;
+    int64_t (*due)(struct source *) = NULL;
+    if (is_open) {
+        due = source->type->shown_due != NULL ? source->type->shown_due : source->type->next_due;
+    }
+    int64_t due_ns = due == NULL ? SOURCE_NEVER : due(source->source);
     const char *hook =
         is_open && source->type->hook != NULL ? source->type->hook(source->source) : NULL;
+    const char *problem = source->problem;
+    if (is_open && problem[0] == '\0' && source->type->problem != NULL) {
+        problem = source->type->problem(source->source);
+    }
     struct source_status status = {
         .role = source->role,
         .type = source->type_name,
         .summary = source->summary,
-        .problem = source->problem,
+        .problem = problem,
         .hook = hook == NULL ? "" : hook,
         .due_ns = due_ns == SOURCE_NEVER ? 0 : due_ns,
         .details = buf_string(&details),

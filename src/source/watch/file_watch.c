@@ -49,7 +49,7 @@ struct file_watch {
     int64_t full_ns;     /**< when the queue was found full; 0 = it was not */
     bool is_silent;      /**< the scan makes the first picture: nothing of it is a change */
     bool is_changed;     /**< the picture is newer than the mark */
-    bool was_missing;    /**< a folder was missing at the last scan, and this was logged */
+    char problem[sizeof((struct rondo_error){0}.message)]; /**< of the last scan; "" = none */
 };
 
 static int64_t now_of(const struct file_watch *watch)
@@ -142,6 +142,15 @@ static void notice_deleted(struct file_watch *watch)
     }
 }
 
+/** What the last scan did not see, and why. Each change is logged. @param problem "" = nothing */
+static void note_problem(struct file_watch *watch, const char *problem)
+{
+    if (strcmp(problem, watch->problem) != 0) {
+        log_line(watch, problem[0] == '\0' ? "everything in `paths` is watched" : problem);
+        snprintf(watch->problem, sizeof(watch->problem), "%s", problem);
+    }
+}
+
 static int scan(struct file_watch *watch, struct rondo_error *err)
 {
     bool is_whole = false;
@@ -149,21 +158,27 @@ static int scan(struct file_watch *watch, struct rondo_error *err)
     watch->picture.scan++;
     watch->scan_due_ns = SOURCE_NEVER;
     int r = watch_tree_scan(watch->tree, &report, &is_whole, err);
-    if (r < 0) {
-        need_scan(watch, now_of(watch) + RETRY_NS);
-        return r;
-    }
-    if (is_whole) {
+    if (r == 0 && is_whole) {
         notice_deleted(watch);
     } else {
         need_scan(watch, now_of(watch) + RETRY_NS);
     }
-    if (!is_whole && !watch->was_missing) {
-        log_line(watch, "a folder in `paths` is not there, cannot be read, or is reached by a "
-                        "symbolic link that agents can change; it is looked for every 30 s");
+    if (r == 0) {
+        note_problem(watch, is_whole ? ""
+                                     : "a folder in `paths` is not there, cannot be read, or is "
+                                       "reached by a symbolic link that agents can change; it is "
+                                       "looked for every 30 s");
     }
-    watch->was_missing = !is_whole;
-    return 0;
+    return r;
+}
+
+/** Look again. What cannot be seen now is a problem that is shown; the rest is watched. */
+static void scan_again(struct file_watch *watch)
+{
+    struct rondo_error err = {0};
+    if (scan(watch, &err) < 0) {
+        note_problem(watch, err.message);
+    }
 }
 
 /* ---- Reporting ------------------------------------------------------------------------------- */
@@ -322,7 +337,7 @@ static int fire(struct source *source, int64_t now_ns, struct rondo_error *err)
     /* A picture that could not be stored comes first: its batch is not over. */
     int r = store_picture(watch, err);
     if (r == 0 && watch->scan_due_ns <= now_ns) {
-        r = scan(watch, err);
+        scan_again(watch);
     }
     if (r == 0) {
         r = report_due(watch, now_ns, err);
@@ -454,6 +469,11 @@ static int descriptor(struct source *source)
     return watch_tree_descriptor(((struct file_watch *)source)->tree);
 }
 
+static const char *problem(struct source *source)
+{
+    return ((const struct file_watch *)source)->problem;
+}
+
 static void describe(struct source *source, struct json_writer *writer)
 {
     const struct file_watch *watch = (const struct file_watch *)source;
@@ -476,6 +496,7 @@ const struct source_type file_watch_source_type = {
     .open = open_watch,
     .close = close_watch,
     .next_due = next_due,
+    .problem = problem,
     .fire = fire,
     .descriptor = descriptor,
     .ready = ready,

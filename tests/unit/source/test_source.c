@@ -40,6 +40,23 @@ TEST(other_settings_make_another_source)
     assert_string_not_equal(first, second);
 }
 
+static void assert_summary(const char *type, const char *config, const char *expected)
+{
+    auto_json struct json_object *object = NULL;
+    auto_buf struct buf summary = {0};
+    assert_int_equal(json_parse(config, strlen(config), &object, NULL), 0);
+    source_summary(source_type_find(type), object, &summary);
+    assert_string_equal(buf_string(&summary), expected);
+}
+
+TEST(a_summary_is_the_setting_as_people_write_it)
+{
+    assert_summary("cron", "{\"schedule\":\"@daily\"}", "@daily");
+    assert_summary("file_watch", "{\"paths\":[\"../in\",\"b/c\"]}", "../in, b/c");
+    assert_summary("file_watch", "{\"paths\":[]}", "");
+    assert_summary("scheduled", "{}", "follow-ups");
+}
+
 TEST(a_type_that_is_not_there_is_not_found)
 {
     assert_null(source_type_find("carrier_pigeon"));

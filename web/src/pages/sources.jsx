@@ -20,7 +20,7 @@ export const SOURCE_TYPES = {
   telegram: { label: "Telegram", tone: "blue" },
   discord: { label: "Discord", tone: "violet" },
   slack: { label: "Slack", tone: "teal" },
-  scheduled: { label: "Follow-ups", tone: "orange", text: "runs that it schedules for itself" },
+  scheduled: { label: "Follow-ups", tone: "orange" },
 };
 
 export const sourceType = (type) => SOURCE_TYPES[type] ?? { label: type, tone: "grey" };
@@ -54,7 +54,7 @@ function Hook({ name }) {
 }
 
 function SourceRow({ source }) {
-  const { label, tone, text } = sourceType(source.type);
+  const { label, tone } = sourceType(source.type);
   const problem = source.problem ?? (source.on_duty ? null : "Its daemon is not running");
   return (
     <Row
@@ -64,7 +64,6 @@ function SourceRow({ source }) {
       title={
         <>
           <strong>{source.role}</strong>
-          {text && <span class="muted"> {text}</span>}
           {source.summary && (
             <>
               {" "}

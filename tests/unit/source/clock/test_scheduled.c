@@ -82,6 +82,15 @@ TEST_SCHEDULED(follow_ups_survive_downtime_and_start_in_their_order)
     world_expect_run(world->intake, "");
 }
 
+TEST_SCHEDULED(lists_show_when_the_next_one_is_due_not_the_next_look)
+{
+    struct source_world *world = *state;
+    schedule(world, "later", 600);
+    open_scheduled(world);
+    assert_int_equal(world->source->type->shown_due(world->source), (BEGIN + 600) * NS_PER_S);
+    assert_true(world->source->type->next_due(world->source) < (BEGIN + 600) * NS_PER_S);
+}
+
 TEST_SCHEDULED(a_cancelled_one_does_not_start)
 {
     struct source_world *world = *state;

@@ -307,6 +307,7 @@ TEST_IN_WORLD(a_folder_that_is_missing_is_waited_for_and_nothing_counts_as_delet
     pass(watch, 40);
     EXPECT();
     assert_non_null(strstr(buf_string(&watch->world->log), "is not there"));
+    assert_non_null(strstr(watch->world->source->type->problem(watch->world->source), "not there"));
     put(watch, "away/a", "22");
     move(watch, "away", "in");
     pass(watch, 40);
@@ -564,6 +565,30 @@ TEST_IN_WORLD(folders_have_a_largest_depth)
     world_refuse(watch->world, "file_watch", WATCH, "nested deeper than 64");
 }
 
+TEST_IN_WORLD(what_becomes_too_much_is_a_problem_that_is_shown_until_it_is_gone)
+{
+    struct file_watch_world *watch = *state;
+    auto_buf struct buf path = {0};
+    open_watch(watch, WATCH);
+    struct source *source = watch->world->source;
+    assert_string_equal(source->type->problem(source), "");
+    buf_append_string(&path, "in");
+    for (unsigned i = 0; i <= LIMIT_WATCH_DEPTH; i++) {
+        buf_append_string(&path, "/d");
+        assert_int_equal(mkdirat(watch->fd, buf_string(&path), 0700), 0);
+    }
+    pass(watch, 2);
+    assert_non_null(strstr(source->type->problem(source), "nested deeper than 64"));
+    put(watch, "in/a", "1");
+    pass(watch, 2);
+    EXPECT("created in/a");
+    assert_non_null(strstr(source->type->problem(source), "nested deeper than 64"));
+    move(watch, "in/d", "away");
+    pass(watch, 40);
+    assert_string_equal(source->type->problem(source), "");
+    assert_non_null(strstr(buf_string(&watch->world->log), "everything in `paths` is watched"));
+}
+
 TEST_IN_WORLD(files_have_a_largest_number)
 {
     struct file_watch_world *watch = *state;
@@ -574,5 +599,5 @@ TEST_IN_WORLD(files_have_a_largest_number)
     }
     open_watch(watch, WATCH);
     put(watch, "in/more", "");
-    world_refuse(watch->world, "file_watch", WATCH, "more than 5000 files");
+    world_refuse(watch->world, "file_watch", WATCH, "more than 10000 files");
 }
