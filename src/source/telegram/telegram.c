@@ -50,6 +50,7 @@ struct telegram {
     char **users;
     int64_t *ids;
     size_t id_count;
+    bool allows_all; /* everybody may write, whatever the lists say */
     char *template;
 
     pthread_t thread;
@@ -126,7 +127,7 @@ static bool store(struct telegram *bot)
 
 static bool is_allowed(const struct telegram *bot, const struct telegram_message *message)
 {
-    bool is_allowed = false;
+    bool is_allowed = bot->allows_all;
     for (size_t i = 0; i < bot->id_count; i++) {
         is_allowed |= bot->ids[i] == message->user;
     }
@@ -449,6 +450,7 @@ static void read_users(struct telegram *bot, struct json_object *config)
 {
     struct json_object *users = json_member(config, "allowed_users");
     struct json_object *ids = json_member(config, "allowed_user_ids");
+    bot->allows_all = json_get_bool(config, "allow_all", false);
     size_t count = users == NULL ? 0 : json_object_array_length(users);
     bot->users = memory_new_zero(count + 1, sizeof(*bot->users));
     for (size_t i = 0; i < count; i++) {
@@ -464,11 +466,11 @@ static void read_users(struct telegram *bot, struct json_object *config)
 
 static int check_users(const struct telegram *bot, struct rondo_error *err)
 {
-    return bot->users[0] != NULL || bot->id_count > 0
+    return bot->allows_all || bot->users[0] != NULL || bot->id_count > 0
                ? 0
                : error_set(err, RONDO_ERR_INVALID,
                            "nobody may write to the bot: name users in `allowed_user_ids` or "
-                           "`allowed_users`");
+                           "`allowed_users`, or set `allow_all: true`");
 }
 
 static void close_bot(struct source *source)

@@ -203,6 +203,17 @@ TEST_IN_WORLD(a_message_becomes_a_turn_of_its_chat)
     assert_non_null(strstr(wait_request(bot, UPDATES, 2), "\"offset\":101"));
 }
 
+TEST_IN_WORLD(everybody_may_write_where_the_role_says_so)
+{
+    struct bot_world *bot = *state;
+    message(bot, 100, 8, "eve", "hello");
+    world_source(bot->world, "telegram", "{\"allow_all\":true}");
+    wait_idle(bot);
+    struct start_request request = next_request(bot);
+    assert_string_equal(request.prompt, "hello");
+    start_request_fini(&request);
+}
+
 TEST_IN_WORLD(only_those_who_are_named_may_write)
 {
     struct bot_world *bot = *state;
