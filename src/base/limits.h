@@ -32,6 +32,8 @@
 #define LIMIT_EVENT_BYTES (16 * LIMIT_MIB)
 /** What one reply of a model says (text, thinking, calls, native form), bytes before escaping. */
 #define LIMIT_MODEL_REPLY_BYTES (2 * LIMIT_MIB)
+/** What a role says of its model beside name, temperature and length, bytes of JSON. */
+#define LIMIT_MODEL_EXTRA_BYTES (16 * LIMIT_KIB)
 /** Attributes of an event that a library caller adds, bytes of JSON. */
 #define LIMIT_EVENT_ATTRIBUTES_BYTES (64 * LIMIT_KIB)
 /** Events that best-effort durability keeps in memory while the store fails. */

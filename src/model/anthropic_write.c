@@ -11,6 +11,7 @@
 
 #include "base/json/json.h"
 #include "base/memory.h"
+#include "model/settings.h"
 
 #include <json-c/json.h>
 #include <stdlib.h>
@@ -39,6 +40,16 @@ void anthropic_write_tools(const struct model_tool *tools, size_t count, struct 
     json_end_array(&writer);
 }
 
+static void write_choice(const struct model_settings *settings, struct json_writer *writer)
+{
+    json_begin_object(writer, "tool_choice");
+    json_write_string(writer, "type", settings->has_no_tools ? "none" : "auto");
+    if (settings->is_serial && !settings->has_no_tools) {
+        json_write_bool(writer, "disable_parallel_tool_use", true);
+    }
+    json_end_object(writer);
+}
+
 void anthropic_write_prefix(const struct model *model, struct buf *ret_json)
 {
     struct json_writer writer = json_writer(ret_json);
@@ -46,7 +57,7 @@ void anthropic_write_prefix(const struct model *model, struct buf *ret_json)
     json_write_string(&writer, "model", model->name);
     if (model->tools.len > 0) {
         json_write_raw(&writer, "tools", buf_string(&model->tools));
-        json_write_raw(&writer, "tool_choice", "{\"type\":\"auto\"}");
+        write_choice(&model->settings, &writer);
     }
     if (!dialect_is_blank(model->system)) {
         json_begin_array(&writer, "system");
@@ -71,6 +82,7 @@ void anthropic_write_suffix(const struct model *model, const struct model_reques
         dialect_write_micro(model->temperature_micro > 1000000 ? 1000000 : model->temperature_micro,
                             ret_json);
     }
+    model_settings_write(model, ret_json);
     buf_append_string(ret_json, request->is_streaming ? ",\"stream\":true}" : "}");
 }
 

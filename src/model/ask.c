@@ -159,6 +159,9 @@ static size_t write_headers(const struct request_attempt *attempt, struct http_h
     if (attempt->request->traceparent != NULL) {
         headers[count++] = (struct http_header){"traceparent", attempt->request->traceparent};
     }
+    for (size_t i = 0; i < model->settings.header_count; i++) {
+        headers[count++] = model->settings.headers[i];
+    }
     assert(count <= DIALECT_MAX_HEADERS);
     return count;
 }

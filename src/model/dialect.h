@@ -26,6 +26,18 @@ enum model_adaptation {
     ADAPT_NO_STREAM_OPTIONS = 8,
 };
 
+/** Headers that a role adds to requests. */
+#define MODEL_EXTRA_HEADERS 16
+
+/** What a role says of its model beside name, temperature and length (model/settings.h). */
+struct model_settings {
+    struct buf body;   /**< members of requests, each after a comma */
+    bool is_serial;    /**< one call in a reply */
+    bool has_no_tools; /**< the model sees the tools and may call none */
+    struct http_header headers[MODEL_EXTRA_HEADERS]; /**< owned texts */
+    size_t header_count;
+};
+
 /** Written by model_open, model_set_tools and model_set_system only, but for `adaptations`. */
 struct model {
     const struct provider *provider;
@@ -38,6 +50,7 @@ struct model {
     int64_t temperature_micro;
     int64_t max_tokens;
     bool is_reasoning;
+    struct model_settings settings;
     atomic_uint adaptations; /**< enum model_adaptation */
     struct prices prices;
     const char *const *agent_folders; /* of the options; or NULL */
@@ -52,8 +65,8 @@ struct model {
     struct model_script *script; /**< of provider `scripted` */
 };
 
-/** Most headers that a dialect adds. */
-#define DIALECT_MAX_HEADERS 5
+/** Most headers of a request. */
+#define DIALECT_MAX_HEADERS (5 + MODEL_EXTRA_HEADERS)
 
 /** The body of a request while it is put together. */
 struct request_body {

@@ -21,6 +21,7 @@
 struct cancel;
 struct clock;
 struct http_client;
+struct json_object;
 struct random;
 struct model;
 struct prices;
@@ -36,6 +37,9 @@ struct model_options {
     int64_t max_tokens;        /**< of one reply */
     int64_t price_input_micro; /**< millionths of a dollar a million tokens; -1 = price table */
     int64_t price_output_micro;
+    struct json_object
+        *settings;           /**< normal form of `spec.model`, for what is not above; or NULL */
+    bool has_extras;         /**< its extra_headers and extra_body are for this provider */
     const char *prices_file; /**< overrides of the price table (JSON); NULL = none */
     const char *record_file; /**< append each request and reply, for replay; NULL = do not */
     const struct prices

@@ -15,6 +15,7 @@
 #include "model/dialect.h"
 #include "model/environment.h"
 #include "model/record.h"
+#include "model/settings.h"
 #include "model/stop.h"
 
 #include <stdio.h>
@@ -272,6 +273,9 @@ static int open_model(struct model *model, const struct model_options *options,
         r = find_server(model, options, err);
     }
     if (r == 0) {
+        r = model_settings_read(model, options->settings, options->has_extras, err);
+    }
+    if (r == 0) {
         r = model_find_prices(options, &model->prices, err);
     }
     if (r == 0 && model->record_file != NULL) {
@@ -325,6 +329,7 @@ void model_free(struct model *model)
     buf_fini(&model->tools);
     buf_fini(&model->tool_names);
     buf_fini(&model->prefix);
+    model_settings_fini(&model->settings);
     free(model->provider_name);
     free(model->name);
     free(model->url);

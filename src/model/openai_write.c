@@ -6,6 +6,7 @@
 #include "model/openai.h"
 
 #include "base/json/json.h"
+#include "model/settings.h"
 
 #include <json-c/json.h>
 #include <stdlib.h>
@@ -35,7 +36,10 @@ void openai_write_prefix(const struct model *model, struct buf *ret_json)
     json_write_string(&writer, "model", model->name);
     if (model->tools.len > 0) {
         json_write_raw(&writer, "tools", buf_string(&model->tools));
-        json_write_string(&writer, "tool_choice", "auto");
+        json_write_string(&writer, "tool_choice", model->settings.has_no_tools ? "none" : "auto");
+        if (model->settings.is_serial) {
+            json_write_bool(&writer, "parallel_tool_calls", false);
+        }
     }
     json_begin_array(&writer, "messages");
     if (*model->system != '\0') {
@@ -70,6 +74,7 @@ void openai_write_suffix(const struct model *model, const struct model_request *
     }
     buf_append_string(ret_json, limit_key(model, adaptations));
     buf_printf(ret_json, "%lld", (long long)model_max_tokens(model, request));
+    model_settings_write(model, ret_json);
     if (request->is_streaming) {
         buf_append_string(ret_json, ",\"stream\":true");
         bool has_options = (model->provider->traits & PROVIDER_NO_STREAM_OPTIONS) == 0 &&

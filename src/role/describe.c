@@ -96,6 +96,9 @@ static void append_row(const struct role_field *field, struct buf *out)
     if ((field->flags & FIELD_DEAD) != 0) {
         buf_append_string(out, ". *Without effect*");
     }
+    if (field->idle != NULL) {
+        buf_printf(out, ". *Without effect: %s*", field->idle);
+    }
     if ((field->flags & FIELD_UNHONOURED) != 0) {
         buf_append_string(out, ". *Not provided: a role with another value needs "
                                "`--accept-unprotected`*");

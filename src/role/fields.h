@@ -84,6 +84,8 @@ struct role_field {
     const struct role_variants *variants;
     role_check_fn *check;
     const char *help;
+    const char *idle; /**< why it has no effect here: another value than the default is warned of;
+                           NULL = it has one */
 };
 
 /** A key of later versions of InitRunner, or of other tools. */
@@ -126,6 +128,10 @@ struct role_variants {
     {                                                              \
         .has_low = true, .has_high = true, .low = (a), .high = (b) \
     }
+#define RANGE_ABOVE_UP_TO(a, b)                                                       \
+    {                                                                                 \
+        .has_low = true, .is_above = true, .has_high = true, .low = (a), .high = (b), \
+    }
 
 extern const struct role_shape role_shape_file;
 extern const struct role_shape role_shape_output;
@@ -149,6 +155,9 @@ const struct role_shape *role_variant_find(const struct role_variants *variants,
 
 /** Whether a value requests a protection that is not given. @param value in normal form */
 bool role_field_is_unhonoured(const struct role_field *field, struct json_object *value);
+
+/** Whether a value requests something that has no effect here. @param value in normal form */
+bool role_field_is_idle(const struct role_field *field, struct json_object *value);
 
 /** A field's default for a schema as JSON text. @param is_1_0 v1.0, else v1.13 */
 const char *role_field_default(const struct role_field *field, bool is_1_0);

@@ -68,6 +68,15 @@ static const struct role_field price_fields[] = {
 
 static const struct role_shape shape_price = {.name = "price", .fields = price_fields};
 
+/** Only in the normal form where it is given; the range is in braces. */
+#define LATER_MODEL(key, type, bounds, text)                                  \
+    {                                                                         \
+        .name = (key), .kind = (type), .flags = FIELD_LATER | FIELD_NULLABLE, \
+        .by_default = "null", .range = bounds, .help = (text),                \
+    }
+
+static const char *const tool_choices[] = {"auto", "none", NULL};
+
 static const struct role_field model_fields[] = {
     {.name = "provider",
      .help =
@@ -99,26 +108,37 @@ static const struct role_field model_fields[] = {
      .shape = &shape_price,
      .by_default = "null",
      .help = "Price of the model, if it is not in Rondo's price table"},
+    LATER_MODEL("top_p", FIELD_NUMBER, RANGE_ABOVE_UP_TO(0, 1),
+                "Sampling from the most likely tokens; like the next four, not sent to reasoning "
+                "models"),
+    LATER_MODEL("top_k", FIELD_INTEGER, RANGE_FROM(1), "The same by their number; Anthropic only"),
+    LATER_MODEL("presence_penalty", FIELD_NUMBER, RANGE_BETWEEN(-2, 2), "Not Anthropic"),
+    LATER_MODEL("frequency_penalty", FIELD_NUMBER, RANGE_BETWEEN(-2, 2), "Not Anthropic"),
+    LATER_MODEL("logit_bias", FIELD_ANY_MAP, {0}, "Not Anthropic"),
+    LATER_MODEL("seed", FIELD_INTEGER, {0}, "Not Anthropic"),
+    LATER_MODEL("stop_sequences", FIELD_TEXT_LIST, {0}, "Texts that end a reply"),
+    LATER_MODEL("parallel_tool_calls", FIELD_BOOLEAN, {0}, "false: one call in a reply"),
+    {.name = "tool_choice",
+     .kind = FIELD_CHOICE,
+     .flags = FIELD_LATER | FIELD_NULLABLE,
+     .choices = tool_choices,
+     .by_default = "null",
+     .help = "`none`: the model sees the tools and calls none"},
+    LATER_MODEL("thinking", FIELD_ANY, {0},
+                "`minimal`, `low`, `medium`, `high`, `xhigh`, or false: effort of OpenAI's "
+                "reasoning models"),
+    LATER_MODEL("extra_headers", FIELD_TEXT_MAP, {0}, "Sent with every request; at most 16"),
+    LATER_MODEL("extra_body", FIELD_ANY_MAP, {0},
+                "Further members of every request; none that Rondo writes itself"),
+    LATER_MODEL("prompt_cache", FIELD_ANY, {0},
+                "Anthropic's cache, which Rondo always uses, for five minutes"),
     {0},
 };
 
 static const struct role_foreign model_foreign[] = {{"context_window", false},
-                                                    {"top_p", false},
-                                                    {"top_k", false},
-                                                    {"seed", false},
-                                                    {"stop_sequences", false},
-                                                    {"logit_bias", false},
-                                                    {"extra_headers", false},
-                                                    {"extra_body", false},
-                                                    {"tool_choice", false},
-                                                    {"parallel_tool_calls", false},
-                                                    {"thinking", false},
                                                     {"fallback", false},
                                                     {"fallback_on", false},
                                                     {"concurrency", false},
-                                                    {"presence_penalty", false},
-                                                    {"prompt_cache", false},
-                                                    {"frequency_penalty", false},
                                                     {0}};
 
 static const struct role_shape shape_model = {
@@ -210,6 +230,8 @@ static const struct role_field guardrail_fields[] = {
 };
 
 static const struct role_foreign guardrail_foreign[] = {{"per_request_input_tokens_limit", true},
+                                                        {"team_token_budget", false},
+                                                        {"team_timeout_seconds", false},
                                                         {"retry_policy", false},
                                                         {"circuit_breaker", true},
                                                         {0}};
@@ -503,11 +525,8 @@ static const struct role_field spec_fields[] = {
     {0},
 };
 
-static const struct role_foreign spec_foreign[] = {{"reasoning", false},
-                                                   {"capabilities", false},
-                                                   {"deps_schema", false},
-                                                   {"auto_skills", false},
-                                                   {0}};
+static const struct role_foreign spec_foreign[] = {
+    {"capabilities", false}, {"deps_schema", false}, {"auto_skills", false}, {0}};
 
 static const struct role_shape shape_spec = {
     .name = "spec",

@@ -321,6 +321,9 @@ static void read_slot(struct role_reader *reader, const struct slot *slot,
             reader_unprotected(reader, slot->node, NULL,
                                "a protection that Rondo does not provide");
         }
+        if (role_field_is_idle(field, value)) {
+            reader_warning(reader, slot->node, NULL, "has no effect: %s", field->idle);
+        }
     }
     reader_leave(reader, mark);
 }

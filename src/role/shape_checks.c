@@ -73,6 +73,23 @@ void check_heartbeat(struct role_reader *reader, const struct yaml_node *node,
     }
 }
 
+/** The effort of thinking: false, or a word. */
+static void check_thinking(struct role_reader *reader, const struct yaml_node *node,
+                           struct json_object *value)
+{
+    static const char *const words[] = {"minimal", "low", "medium", "high", "xhigh"};
+    bool is_right = value == NULL || (json_object_is_type(value, json_type_boolean) &&
+                                      !json_object_get_boolean(value));
+    for (size_t i = 0; !is_right && i < sizeof(words) / sizeof(words[0]); i++) {
+        is_right = json_object_is_type(value, json_type_string) &&
+                   strcmp(json_object_get_string(value), words[i]) == 0;
+    }
+    if (!is_right) {
+        error_at(reader, node, "thinking", "minimal, low, medium, high, xhigh or false",
+                 "this is not an effort of thinking");
+    }
+}
+
 /** A model is left out, or written as provider and name, or as `provider:name`. */
 void check_model(struct role_reader *reader, const struct yaml_node *node,
                  struct json_object *normal)
@@ -80,6 +97,7 @@ void check_model(struct role_reader *reader, const struct yaml_node *node,
     const char *provider = text_of(normal, "provider");
     const char *name = text_of(normal, "name");
     const char *colon = strchr(name, ':');
+    check_thinking(reader, node, json_member(normal, "thinking"));
     if (provider[0] != '\0' && name[0] == '\0') {
         error_at(reader, node, "name", "the provider's name of the model", "`name` is missing");
     } else if (provider[0] == '\0' && name[0] != '\0' &&

@@ -136,6 +136,63 @@ static void find_ingest(const struct role *role, struct json_object *ingest,
     }
 }
 
+/** The model's effort of thinking can be set: OpenAI's reasoning models, as InitRunner has it. */
+static bool has_effort(const struct role_model *model)
+{
+    return strcmp(model->provider, "openai") == 0 &&
+           (model->name[0] == 'o' ||
+            (strncmp(model->name, "gpt-5", 5) == 0 && strncmp(model->name, "gpt-5-chat", 10) != 0));
+}
+
+/** Whether Anthropic's cache is used as a role says. */
+static bool is_usual_cache(struct json_object *cache)
+{
+    if (!json_object_is_type(cache, json_type_object)) {
+        return json_object_get_boolean(cache);
+    }
+    return json_get_bool(cache, "instructions", true) && json_get_bool(cache, "tools", true) &&
+           strcmp(json_get_string(cache, "ttl", "5m"), "5m") == 0;
+}
+
+/** Settings that are not sent to the provider that the role names. */
+static void find_model(const struct role *role, struct json_object *model,
+                       struct role_findings *findings)
+{
+    static const struct {
+        const char *key;
+        bool is_anthropic;
+    } rows[] = {
+        {"top_k", true},
+        {"seed", false},
+        {"presence_penalty", false},
+        {"frequency_penalty", false},
+        {"logit_bias", false},
+    };
+    bool is_anthropic = strcmp(role->model.provider, "anthropic") == 0;
+    if (role->model.provider[0] == '\0') {
+        return;
+    }
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        if (json_member(model, rows[i].key) != NULL && rows[i].is_anthropic != is_anthropic) {
+            char path[64];
+            snprintf(path, sizeof(path), "spec.model.%s", rows[i].key);
+            warn(role, findings, path, "has no effect: the provider %.40s has no such setting",
+                 role->model.provider);
+        }
+    }
+    struct json_object *cache = json_member(model, "prompt_cache");
+    if (json_member(model, "thinking") != NULL && !has_effort(&role->model)) {
+        warn(role, findings, "spec.model.thinking",
+             "has no effect: only OpenAI's reasoning models have it");
+    }
+    if (cache != NULL && !is_anthropic) {
+        warn(role, findings, "spec.model.prompt_cache", "has no effect: only Anthropic has it");
+    } else if (cache != NULL && !is_usual_cache(cache)) {
+        warn(role, findings, "spec.model.prompt_cache",
+             "Anthropic's cache is always used, for five minutes");
+    }
+}
+
 static void find_sections(const struct role *role, struct role_findings *findings)
 {
     struct json_object *spec = json_member(role->normal, "spec");
@@ -154,6 +211,7 @@ static void find_sections(const struct role *role, struct role_findings *finding
             warn(role, findings, sections[i].path, "%s", sections[i].message);
         }
     }
+    find_model(role, json_member(spec, "model"), findings);
     find_ingest(role, json_member(spec, "ingest"), findings);
     find_memory(role, json_member(spec, "memory"), findings);
     struct json_object *search = json_member(spec, "tool_search");
@@ -222,12 +280,21 @@ void role_find_unsupported_on_duty(const struct role *role, struct role_findings
     find_tools(role, findings);
 }
 
-bool role_field_is_unhonoured(const struct role_field *field, struct json_object *value)
+static bool is_usual(const struct role_field *field, struct json_object *value)
 {
     auto_json struct json_object *usual = NULL;
     const char *text = role_field_default(field, false);
-    return (field->flags & FIELD_UNHONOURED) != 0 &&
-           (json_parse(text, strlen(text), &usual, NULL) < 0 || !json_object_equal(usual, value));
+    return json_parse(text, strlen(text), &usual, NULL) == 0 && json_object_equal(usual, value);
+}
+
+bool role_field_is_unhonoured(const struct role_field *field, struct json_object *value)
+{
+    return (field->flags & FIELD_UNHONOURED) != 0 && !is_usual(field, value);
+}
+
+bool role_field_is_idle(const struct role_field *field, struct json_object *value)
+{
+    return field->idle != NULL && !is_usual(field, value);
 }
 
 static void walk(const struct role_shape *shape, struct json_object *object, const char *path,

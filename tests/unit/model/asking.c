@@ -56,6 +56,9 @@ void asking_open(struct asking *asking, const char *provider, const char *name,
     if (options != NULL) {
         whole = *options;
     }
+    if (whole.settings != NULL) {
+        whole.base_url = http_peer_url(asking->peer, "/v1");
+    }
     setenv("RONDO_TEST_KEY", TEST_KEY, 1);
     assert_int_equal(http_client_new(NULL, &asking->http, &err), 0);
     assert_int_equal(cancel_init(&asking->cancel, &err), 0);
