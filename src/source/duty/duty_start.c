@@ -25,7 +25,7 @@ int duty_count_running(struct duty *duty, struct rondo_error *err)
         struct store_run run;
         if (assignments[i].state != ASSIGNMENT_PAUSED &&
             duty->store->ops->get_run(duty->store, assignments[i].run_id, &run, NULL) == 0) {
-            intake_count_running(duty->intake, run.agent_id, run.id);
+            intake_count_running(duty->intake, run.agent_id, run.id, NULL, NULL);
         }
     }
     free(assignments);
