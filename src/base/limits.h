@@ -231,9 +231,7 @@
 #define LIMIT_CONVERSATION_TEXT_BYTES (16 * LIMIT_KIB)
 /** What a turn takes over of all earlier ones, bytes. */
 #define LIMIT_CONVERSATION_BYTES (128 * LIMIT_KIB)
-/** Turns that a source keeps of all its chats. */
+/** Messages of a bot that wait for their answer. */
 #define LIMIT_CHAT_TURNS 100
-/** What is kept of a message or of its answer, bytes. */
-#define LIMIT_CHAT_TEXT_BYTES 1000
 /** Messages that one answer is sent in; the rest is left out. */
 #define LIMIT_CHAT_REPLY_PARTS 5
