@@ -129,7 +129,10 @@ static void judge(const struct http_response *response, int64_t now_ns,
     bool has_status = response->failure == HTTP_OK || response->failure == HTTP_TOO_LARGE;
     if (!has_status) {
         /* Not its message: that may repeat a part of the address. */
-        snprintf(text, sizeof(text), "the call failed: %s", http_failure_name(response->failure));
+        snprintf(text, sizeof(text), "the call failed: %s",
+                 response->failure == HTTP_BLOCKED
+                     ? "the address is private, and no `allow_hosts` names its host"
+                     : http_failure_name(response->failure));
         webhook_fail(result, text);
     } else if (response->status < 200 || response->status > 299) {
         snprintf(text, sizeof(text), "it answered with status %ld", response->status);

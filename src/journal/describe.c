@@ -187,6 +187,11 @@ void describe_run_created(const struct event_run_created *event, struct buf *out
 {
     buf_append_string(out, "run created");
     describe_add_name(" for agent ", event->agent_id, out);
+    auto_json struct json_object *origin = NULL;
+    if (event->origin != NULL) {
+        json_parse(event->origin, strlen(event->origin), &origin, NULL);
+        describe_add_name(" by its trigger ", json_get_string(origin, "source", NULL), out);
+    }
 }
 
 void describe_run_claimed(const struct event_run_claimed *event, struct buf *out)

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /* rondo show: everything about one run but its journal. */
+#include "base/auto.h"
 #include "base/clock.h"
 #include "base/json/json.h"
+#include "base/memory.h"
 #include "base/parse.h"
 #include "cli/framework/command.h"
 #include "cli/framework/common_options.h"
@@ -12,6 +14,7 @@
 #include "cli/progress/summary.h"
 #include "cli/terminal/fields.h"
 #include "cli/terminal/text.h"
+#include "journal/reader.h"
 #include "loop/owner.h"
 #include "orchestrator/assignment.h"
 #include "store/find.h"
@@ -97,6 +100,44 @@ static void add_times(struct fields *fields, const struct store_run *run)
         owner_describe(run, who);
         fields_add(fields, run_is_interrupted(run) ? "was executed by" : "executed by", who);
     }
+}
+
+static bool read_origin(const struct journal_entry *entry, void *context)
+{
+    if (entry->is_known && entry->event.type == JOURNAL_RUN_CREATED &&
+        entry->event.run_created.origin != NULL) {
+        *(char **)context = memory_dup_string(entry->event.run_created.origin);
+    }
+    return false;
+}
+
+static void add_context(struct json_object *context, struct buf *out)
+{
+    if (!json_object_is_type(context, json_type_object)) {
+        return;
+    }
+    struct json_object_iterator at = json_object_iter_begin(context);
+    struct json_object_iterator end = json_object_iter_end(context);
+    for (; !json_object_iter_equal(&at, &end); json_object_iter_next(&at)) {
+        struct json_object *value = json_object_iter_peek_value(&at);
+        buf_printf(out, ", %s %s", json_object_iter_peek_name(&at),
+                   value == NULL ? "null" : json_object_get_string(value));
+    }
+}
+
+/** The trigger that started the run, and what it says of the event. */
+static void add_trigger(struct fields *fields, const struct session *session, const char *run_id)
+{
+    auto_free char *origin = NULL;
+    auto_json struct json_object *root = NULL;
+    auto_buf struct buf text = {0};
+    if (journal_visit(session->store, run_id, 0, 1, read_origin, &origin, NULL) < 0 ||
+        origin == NULL || json_parse(origin, strlen(origin), &root, NULL) < 0) {
+        return;
+    }
+    buf_append_string(&text, json_get_string(root, "source", "?"));
+    add_context(json_member(root, "context"), &text);
+    fields_add(fields, "trigger", buf_string(&text));
 }
 
 static void add_duration(struct fields *fields, const char *label, int64_t ns)
@@ -217,6 +258,7 @@ static void show_text(const struct summary *summary, const struct session *sessi
     if (spec->prompt != NULL) {
         fields_add(&fields, "prompt", spec->prompt);
     }
+    add_trigger(&fields, session, summary->run.id);
     add_times(&fields, &summary->run);
     add_limits(&fields, spec);
     add_policies(&fields, summary);
