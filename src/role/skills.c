@@ -4,7 +4,7 @@
  * beside the role file, in a folder that is given, in $INITRUNNER_SKILL_DIR or in InitRunner's
  * home.
  */
-#include "role/reader.h"
+#include "role/skill_file.h"
 
 #include "role/role.h"
 
@@ -30,8 +30,7 @@ struct skill {
     size_t index;     /**< in spec.skills */
     const char *name; /**< as the role names it; borrowed */
     char *path;       /**< of its file, real */
-    struct json_object *normal;
-    struct buf body;
+    struct skill_file file;
 };
 
 struct merge {
@@ -90,21 +89,6 @@ static char *find_in_folder(const char *folder, const char *name)
     return found != NULL ? found : try_place("%s/%s.md", folder, name);
 }
 
-/** $INITRUNNER_HOME, $XDG_DATA_HOME/initrunner or ~/.initrunner. */
-static void append_home(struct buf *path)
-{
-    const char *own = getenv("INITRUNNER_HOME");
-    const char *data = getenv("XDG_DATA_HOME");
-    const char *home = getenv("HOME");
-    if (own != NULL && own[0] != '\0') {
-        buf_append_string(path, own);
-    } else if (data != NULL && data[0] != '\0') {
-        buf_printf(path, "%s/initrunner", data);
-    } else {
-        buf_printf(path, "%s/.initrunner", home == NULL ? "" : home);
-    }
-}
-
 static void add_place(struct merge *merge, const char *path)
 {
     merge->places = memory_resize(merge->places, merge->place_count + 2, sizeof(*merge->places));
@@ -118,7 +102,7 @@ static char *find_by_name(struct merge *merge, const char *name)
     auto_buf struct buf beside = {0};
     auto_buf struct buf home = {0};
     buf_printf(&beside, "%s/skills", merge->role->folder);
-    append_home(&home);
+    skill_home_append(&home);
     buf_append_string(&home, "/skills");
     const char *folders[] = {buf_string(&beside), merge->extra_folder,
                              getenv("INITRUNNER_SKILL_DIR"), buf_string(&home)};
@@ -150,34 +134,6 @@ static char *find_skill(struct merge *merge, const char *name)
     return is_path ? find_in_folder(folder, name) : find_by_name(merge, name);
 }
 
-/** Where the line after `at` begins. */
-static size_t next_line(const char *text, size_t len, size_t at)
-{
-    const char *end = memchr(text + at, '\n', len - at);
-    return end == NULL ? len : (size_t)(end - text) + 1;
-}
-
-/**
- * Find the front matter: between a first line `---` and the next line that begins so.
- * @return whether there is one
- */
-static bool split(const struct buf *text, size_t *ret_start, size_t *ret_end, size_t *ret_body)
-{
-    const char *bytes = buf_string(text);
-    if (strncmp(bytes, "---", 3) != 0) {
-        return false;
-    }
-    *ret_start = next_line(bytes, text->len, 0);
-    for (size_t at = *ret_start; at < text->len; at = next_line(bytes, text->len, at)) {
-        if (strncmp(bytes + at, "---", 3) == 0) {
-            *ret_end = at;
-            *ret_body = at + 3;
-            return true;
-        }
-    }
-    return false;
-}
-
 /** Findings about a skill's file become findings about the role's entry. */
 static void take_findings(struct merge *merge, const struct skill *skill,
                           const struct role_findings *findings)
@@ -190,61 +146,20 @@ static void take_findings(struct merge *merge, const struct skill *skill,
     }
 }
 
-static void read_front_matter(struct merge *merge, struct skill *skill, const char *text,
-                              size_t len)
-{
-    struct arena arena = {0};
-    struct yaml_node *root = NULL;
-    struct yaml_problem problem;
-    struct role_findings findings = {0};
-    struct role_reader reader = {.findings = &findings, .schema = ROLE_SCHEMA_1_13};
-    if (yaml_read(text, len, 2, &arena, &root, &problem) < 0) {
-        findings_add(&findings, ROLE_ERROR, problem.line, problem.column, "", problem.message,
-                     NULL);
-    } else if (root == NULL || root->kind != YAML_MAP) {
-        findings_add(&findings, ROLE_ERROR, 2, 1, "", "the front matter is not a map", NULL);
-    } else {
-        reader_check_tree(&reader, root);
-        skill->normal = reader_read_object(&reader, &role_shape_skill, root);
-    }
-    take_findings(merge, skill, &findings);
-    buf_fini(&reader.path);
-    role_findings_fini(&findings);
-    arena_fini(&arena);
-}
-
-static bool is_blank(char byte)
-{
-    return byte == ' ' || (byte >= '\t' && byte <= '\r');
-}
-
 /** @return whether it can be used */
 static bool read_skill(struct merge *merge, struct skill *skill)
 {
-    auto_buf struct buf text = {0};
+    struct role_findings findings = {0};
     struct rondo_error err = {0};
     size_t errors = merge->errors;
-    size_t start = 0;
-    size_t end = 0;
-    size_t body = 0;
-    if (file_read_named(NULL, skill->path, LIMIT_ROLE_FILE_BYTES, &text, &err) < 0) {
-        report(merge, ROLE_ERROR, skill, NULL, "%s", err.message);
-        return false;
+    if (skill_file_read(skill->path, &findings, &skill->file, &err) < 0) {
+        report(merge, ROLE_ERROR, skill,
+               err.code == RONDO_ERR_INVALID ? "begin the file with ---, name, description, ---"
+                                             : NULL,
+               "%s", err.message);
     }
-    if (!split(&text, &start, &end, &body)) {
-        report(merge, ROLE_ERROR, skill, "begin the file with ---, name, description, ---",
-               "%s has no front matter", skill->path);
-        return false;
-    }
-    read_front_matter(merge, skill, text.data + start, end - start);
-    size_t last = text.len;
-    while (body < last && is_blank(text.data[body])) {
-        body++;
-    }
-    while (last > body && is_blank(text.data[last - 1])) {
-        last--;
-    }
-    buf_append(&skill->body, text.data + body, last - body);
+    take_findings(merge, skill, &findings);
+    role_findings_fini(&findings);
     return merge->errors == errors;
 }
 
@@ -266,7 +181,7 @@ static size_t find_type(struct json_object *tools, const char *type)
 
 static void merge_tools(struct merge *merge, const struct skill *skill)
 {
-    struct json_object *tools = json_member(skill->normal, "tools");
+    struct json_object *tools = json_member(skill->file.normal, "tools");
     struct json_object *own = merge->role->tools;
     for (size_t i = 0; i < json_object_array_length(tools); i++) {
         const char *type = type_of(tools, i);
@@ -285,7 +200,7 @@ static void merge_tools(struct merge *merge, const struct skill *skill)
 
 static void check_requirements(struct merge *merge, const struct skill *skill)
 {
-    struct json_object *requires = json_member(skill->normal, "requires");
+    struct json_object *requires = json_member(skill->file.normal, "requires");
     struct json_object *variables = json_member(requires, "env");
     struct json_object *programs = json_member(requires, "bins");
     for (size_t i = 0; i < json_object_array_length(variables); i++) {
@@ -308,7 +223,7 @@ static void check_requirements(struct merge *merge, const struct skill *skill)
 
 static void append_body(struct merge *merge, const struct skill *skill)
 {
-    if (skill->body.len == 0) {
+    if (skill->file.body.len == 0) {
         return;
     }
     if (merge->prompt.len == 0) {
@@ -316,8 +231,8 @@ static void append_body(struct merge *merge, const struct skill *skill)
                                           "provides. Follow it when a task calls for the skill.");
     }
     buf_printf(&merge->prompt, "\n\n### Skill: %s\n",
-               json_get_string(skill->normal, "name", skill->name));
-    buf_append(&merge->prompt, skill->body.data, skill->body.len);
+               json_get_string(skill->file.normal, "name", skill->name));
+    buf_append(&merge->prompt, skill->file.body.data, skill->file.body.len);
 }
 
 /** Whether a file was merged already, by whatever path. */
@@ -349,8 +264,7 @@ static void add_skill(struct merge *merge, size_t index, const char *name)
         merge_tools(merge, &skill);
         append_body(merge, &skill);
     }
-    json_object_put(skill.normal);
-    buf_fini(&skill.body);
+    skill_file_fini(&skill.file);
     free(skill.path);
 }
 
