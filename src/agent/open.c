@@ -12,6 +12,7 @@
 #include "loop/hidden_paths.h"
 #include "loop/limits_ahead.h"
 #include "tool/data/documents.h"
+#include "tool/data/skills.h"
 
 #include <json-c/json.h>
 #include <stdio.h>
@@ -173,6 +174,14 @@ static int open_documents(struct agent *agent, struct rondo_error *err)
     return ingest == NULL ? 0 : documents_open(agent->toolbox, ingest, resources, err);
 }
 
+/** The tool of `spec.auto_skills`, where skills were found. */
+static int open_skills(struct agent *agent, struct rondo_error *err)
+{
+    struct json_object *skills =
+        json_member(json_member(agent->config.role->normal, "spec"), "offered_skills");
+    return skills == NULL ? 0 : skills_open(agent->toolbox, skills, err);
+}
+
 static int open_tools(struct agent *agent, const struct loop_spec *spec, struct rondo_error *err)
 {
     describe_surroundings(agent, spec);
@@ -196,6 +205,7 @@ static int open_tools(struct agent *agent, const struct loop_spec *spec, struct 
         }
     }
     r = r < 0 ? r : open_documents(agent, err);
+    r = r < 0 ? r : open_skills(agent, err);
     return r < 0 ? r : agent_open_follow_ups(agent, err);
 }
 
@@ -349,26 +359,6 @@ void agent_tell_policies(const struct agent *agent)
     free(resources);
 }
 
-/** A turn of a conversation begins with what was said before. */
-static void add_carried(struct agent *agent)
-{
-    struct json_object *texts = agent->config.carried;
-    struct history *history = &agent->memory.history;
-    size_t count = texts == NULL ? 0 : json_object_array_length(texts);
-    for (size_t i = 0; i < count; i++) {
-        struct model_message message;
-        const char *text = json_object_get_string(json_object_array_get_idx(texts, i));
-        if (i % 2 == 0) {
-            model_write_user(agent->model, text, &message);
-        } else {
-            const struct model_reply reply = {.text = (char *)text, .thinking = (char *)""};
-            model_write_assistant(agent->model, &reply, &message);
-        }
-        history_add(history, &message, 0);
-    }
-    agent->carried = count;
-}
-
 int agent_attach(struct agent *agent, struct loop *loop, struct rondo_error *err)
 {
     agent->loop = loop;
@@ -376,9 +366,8 @@ int agent_attach(struct agent *agent, struct loop *loop, struct rondo_error *err
     agent_tell_policies(agent);
     loop_set_unpriced(loop, model_has_price(agent->model) ? NULL : agent->model_id);
     loop_set_tool_verifier(loop, agent_verifier(agent));
-    add_carried(agent);
     int r = agent_load(agent, err);
-    agent->is_resumed = r == 0 && agent->memory.history.count > agent->carried;
+    agent->is_resumed = r == 0 && agent->memory.history.count > 0;
     return r;
 }
 

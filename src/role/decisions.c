@@ -21,6 +21,7 @@ static const struct {
     {"metadata", NULL, "dependencies"},
     {"spec", NULL, "role"},
     {"spec", "autonomy", "continuation_prompt"},
+    {"spec", NULL, "offered_skills"},
 };
 
 void role_decisions_write(const struct role *role, struct buf *ret_json)

@@ -428,6 +428,24 @@ static const struct role_field daemon_fields[] = {
 
 static const struct role_shape shape_daemon = {.name = "daemon", .fields = daemon_fields};
 
+static const struct role_field auto_skills_fields[] = {
+    {.name = "enabled",
+     .kind = FIELD_BOOLEAN,
+     .by_default = "true",
+     .help = "Whether they are looked for"},
+    {.name = "max_skills",
+     .kind = FIELD_INTEGER,
+     .by_default = "50",
+     .range = RANGE_BETWEEN(1, LIMIT_OFFERED_SKILLS),
+     .help = "Skills at most"},
+    {0},
+};
+
+static const struct role_shape shape_auto_skills = {
+    .name = "auto_skills",
+    .fields = auto_skills_fields,
+};
+
 static const struct role_field spec_fields[] = {
     {.name = "role", .flags = FIELD_REQUIRED, .help = "The system prompt"},
     {.name = "model",
@@ -505,6 +523,16 @@ static const struct role_field spec_fields[] = {
      .by_default = "null",
      .shape = &shape_reasoning,
      .help = "The strategy of an autonomous agent"},
+    {.name = "auto_skills",
+     .kind = FIELD_OBJECT,
+     .flags = FIELD_LATER | FIELD_NULLABLE,
+     .by_default = "null",
+     .shape = &shape_auto_skills,
+     .help = "Skills that the role does not name: the model sees their names and descriptions, and "
+             "reads one with the tool `activate_skill`. They are looked for in `skills` and "
+             "`.agents/skills` beside the role file, `--skill-dir`, `$INITRUNNER_SKILL_DIR`, "
+             "`~/.agents/skills` and InitRunner's home. On in the flat form, else where it is "
+             "given"},
     {.name = "daemon",
      .kind = FIELD_OBJECT,
      .flags = FIELD_LATER | FIELD_NULLABLE,
@@ -526,7 +554,7 @@ static const struct role_field spec_fields[] = {
 };
 
 static const struct role_foreign spec_foreign[] = {
-    {"capabilities", false}, {"deps_schema", false}, {"auto_skills", false}, {0}};
+    {"capabilities", false}, {"deps_schema", false}, {0}};
 
 static const struct role_shape shape_spec = {
     .name = "spec",

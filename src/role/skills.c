@@ -7,6 +7,7 @@
 #include "role/skill_file.h"
 
 #include "role/role.h"
+#include "role/skill_catalog.h"
 
 #include "base/auto.h"
 #include "base/error.h"
@@ -323,6 +324,27 @@ static bool resolve_schema(struct merge *merge)
     return true;
 }
 
+/** The skills of `auto_skills`: those that the role does not name. */
+static void offer_others(struct merge *merge)
+{
+    struct skill_catalog catalog = {
+        .role = merge->role,
+        .extra_folder = merge->extra_folder,
+        .merged = (const char *const *)merge->seen,
+        .merged_count = merge->seen_count,
+        .findings = merge->findings,
+    };
+    skill_catalog_find(&catalog);
+    for (size_t i = 0; catalog.places != NULL && catalog.places[i] != NULL; i++) {
+        add_place(merge, catalog.places[i]);
+    }
+    if (merge->prompt.len > 0 && catalog.prompt.len > 0) {
+        buf_append_string(&merge->prompt, "\n\n");
+    }
+    buf_append(&merge->prompt, catalog.prompt.data, catalog.prompt.len);
+    skill_catalog_fini(&catalog);
+}
+
 int role_resolve_skills(struct role *role, const char *extra_folder, struct role_findings *findings,
                         struct buf *ret_prompt, struct rondo_error *err)
 {
@@ -347,6 +369,7 @@ int role_resolve_skills(struct role *role, const char *extra_folder, struct role
         const char *name = json_object_get_string(json_object_array_get_idx(names, i));
         add_skill(&merge, i, name == NULL ? "" : name);
     }
+    offer_others(&merge);
     int r = merge.errors == 0 ? 0
                               : error_set(err, RONDO_ERR_INVALID, "%zu error%s in the skills of %s",
                                           merge.errors, merge.errors == 1 ? "" : "s", role->path);

@@ -153,6 +153,7 @@ static void add_role(const struct role *role, struct fields *fields)
     add_model(&role->model, fields);
     add_tools(role->tools, fields);
     add_list(json_member(spec, "skills"), NULL, "skills", fields);
+    add_list(json_member(spec, "offered_skills"), "name", "offered", fields);
     add_list(json_member(spec, "triggers"), "type", "triggers", fields);
     role_times_add(json_member(spec, "triggers"), clock_now(clock_system()) / NS_PER_S, fields);
     add_list(json_member(spec, "sinks"), "type", "sinks", fields);

@@ -362,7 +362,11 @@ static void watch_role(struct folder_watch *watch, const char *path)
         folder.len = strlen(folder.data);
     }
     watch_folder(watch, buf_string(&folder));
+    size_t len = folder.len;
     buf_append_string(&folder, "/skills");
+    watch_skills(watch, buf_string(&folder));
+    folder.len = len;
+    buf_append_string(&folder, "/.agents/skills");
     watch_skills(watch, buf_string(&folder));
 }
 

@@ -160,6 +160,30 @@ Feature: Tools and providers of agents
     And request 1 offers the tools think
     And the system prompt of request 1 mentions "Write everything down."
 
+  Scenario: A skill that the role does not name is listed, and read when it is needed
+    Given a file ".agents/skills/invoices/SKILL.md" with
+      """
+      ---
+      name: invoices
+      description: Checking invoices
+      ---
+      Add up every line twice.
+      """
+    And a role with
+      """
+      auto_skills: {enabled: true}
+      """
+    And a model that answers
+      | says | calls                               |
+      |      | activate_skill {"name": "invoices"} |
+      | done |                                     |
+    When I run `rondo run role.yaml -p x`
+    Then the exit code is 0
+    And request 1 offers the tools activate_skill
+    And the system prompt of request 1 mentions "- invoices: Checking invoices"
+    When I run `rondo logs last --json`
+    Then stdout mentions "Add up every line twice."
+
   Scenario Outline: An MCP server that cannot be used is told before the run begins: <what>
     Given a command "dies" in the project
       """
