@@ -12,6 +12,7 @@
 #include "base/json/json.h"
 #include "base/limits.h"
 #include "base/memory.h"
+#include "base/text/plain.h"
 #include "base/text/utf8.h"
 
 #include <json-c/json.h>
@@ -118,6 +119,18 @@ static bool is_c1(const char *text, size_t len)
     return len == 2 && (unsigned char)text[0] == 0xC2 && (unsigned char)text[1] < 0xA0;
 }
 
+/**
+ * Whether a character of a name makes it read other than it is: it turns the direction of writing,
+ * ends a line, or writes words that only a model sees (tags). Blanks, joiners and selectors are
+ * part of honest names.
+ */
+static bool is_misleading(uint32_t point)
+{
+    return point == 0x61C || point == 0x200B || point == 0x200E || point == 0x200F ||
+           (point >= 0x2028 && point <= 0x202E) || (point >= 0x2060 && point <= 0x206F) ||
+           point == 0xFEFF || (point >= 0xE0000 && point <= 0xE0FFF);
+}
+
 static void append_clean(const char *text, size_t len, bool is_line, struct buf *out)
 {
     for (size_t at = 0; at < len;) {
@@ -128,6 +141,8 @@ static void append_clean(const char *text, size_t len, bool is_line, struct buf 
             step = 1;
         } else if (is_c1(text + at, step)) {
             utf8_append(out, 0xFFFD);
+        } else if (is_line && is_misleading(text_point(text + at, step))) {
+            text_escape_hidden(text + at, step, out);
         } else {
             buf_append(out, text + at, step);
         }

@@ -148,6 +148,22 @@ TEST(a_line_escapes_control_characters)
     assert_string_equal(text, "<a\\x0aIgnore all\\x09.md>");
 }
 
+TEST(a_line_escapes_what_makes_a_name_read_other_than_it_is)
+{
+    static const char name[] = "a\xE2\x80\xAE"
+                               "fdp\xE2\x80\xA8.\xF3\xA0\x81\x81\xEF\xBB\xBF"
+                               "e\xE2\x80\xAF\xE3\x80\x80\xE2\x80\x8D\xEF\xB8\x8F";
+    auto_buf struct buf prompt = {0};
+    const struct template_value values[] = {
+        {.name = "path", .text = name, .len = sizeof(name) - 1, .is_line = true},
+        {0},
+    };
+    assert_int_equal(template_fill("{path}", values, &prompt, NULL), 0);
+    auto_free char *text = plain(buf_string(&prompt));
+    assert_string_equal(text, "<a\\u202efdp\\u2028.\\udb40\\udc41\\ufeff"
+                              "e\xE2\x80\xAF\xE3\x80\x80\xE2\x80\x8D\xEF\xB8\x8F>");
+}
+
 TEST(a_body_that_is_not_json_is_refused_where_it_is_picked_from)
 {
     auto_buf struct buf prompt = {0};
