@@ -83,8 +83,8 @@ static struct port_entry *find_entry(struct hook_port *port, const struct http_e
 }
 
 /**
- * Whether `Host` is localhost or an address, with or without a port. Behind another name can be a
- * web page, whose DNS server leads the browser here (DNS rebinding).
+ * Whether `Host` is localhost or an address, with or without a port. A request with any other name
+ * may come from a web page whose DNS server answered with this machine's address (DNS rebinding).
  */
 static bool is_address(const struct http_exchange *exchange)
 {
