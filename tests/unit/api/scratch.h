@@ -3,6 +3,7 @@
 #pragma once
 
 #include "rondo/rondo.h"
+#include "support/scratch.h"
 #include "support/test.h"
 
 #include <stdio.h>
@@ -21,8 +22,7 @@ struct scratch {
 static inline int scratch_up(void **state)
 {
     struct scratch *scratch = calloc(1, sizeof(*scratch));
-    snprintf(scratch->folder, sizeof(scratch->folder), "/tmp/rondo-api-XXXXXX");
-    assert_non_null(mkdtemp(scratch->folder));
+    assert_true(scratch_new(scratch->folder, sizeof(scratch->folder)));
     snprintf(scratch->workspace, sizeof(scratch->workspace), "%s/work", scratch->folder);
     assert_int_equal(mkdir(scratch->workspace, 0700), 0);
     snprintf(scratch->store, sizeof(scratch->store), "%s/rondo.db", scratch->folder);

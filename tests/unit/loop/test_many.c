@@ -14,6 +14,7 @@
 #include "os/host.h"
 #include "store/sqlite/sqlite.h"
 #include "support/process_memory.h"
+#include "support/scratch.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -107,8 +108,8 @@ static void start_threads(struct crowd_member *members, pthread_t *threads, stru
 
 TEST(a_crowd_of_loops_in_one_process_all_end_rightly)
 {
-    char folder[] = "/tmp/rondo-many-XXXXXX";
-    assert_non_null(mkdtemp(folder));
+    char folder[48];
+    assert_true(scratch_new(folder, sizeof(folder)));
     char path[64];
     snprintf(path, sizeof(path), "%s/store.db", folder);
     struct store *store = NULL;

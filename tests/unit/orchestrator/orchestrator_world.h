@@ -15,6 +15,7 @@
 #include "os/file_folder.h"
 #include "role/role.h"
 #include "store/sqlite/sqlite.h"
+#include "support/scratch.h"
 #include "support/test.h"
 
 #include <stdio.h>
@@ -70,8 +71,7 @@ static inline void world_say(void *context, const char *line)
 static inline int world_up(void **state)
 {
     struct orchestrator_world *world = memory_new_zero(1, sizeof(*world));
-    snprintf(world->folder, sizeof(world->folder), "/tmp/rondo-serve-XXXXXX");
-    assert_non_null(mkdtemp(world->folder));
+    assert_true(scratch_new(world->folder, sizeof(world->folder)));
     world_open_store(world);
     world->runtime = world_runtime(world, 5 * NS_PER_S);
     assert_int_equal(http_client_new(NULL, &world->http, NULL), 0);

@@ -7,6 +7,7 @@
 #include "os/file_folder.h"
 #include "os/spawn/spawn.h"
 #include "os/spawn/supervise.h"
+#include "support/scratch.h"
 #include "support/test.h"
 
 #include <ctype.h>
@@ -29,8 +30,7 @@ extern char **environ;
 /** Make a scratch folder; the caller removes it with scratch_remove. */
 static inline void scratch_make(char path[PATH_MAX])
 {
-    snprintf(path, PATH_MAX, "/tmp/rondo-test-XXXXXX");
-    assert_non_null(mkdtemp(path));
+    assert_true(scratch_new(path, PATH_MAX));
 }
 
 static inline void scratch_remove(const char *path)

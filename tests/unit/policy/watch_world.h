@@ -11,6 +11,7 @@
 #include "os/file.h"
 #include "os/file_folder.h"
 #include "policy/watch.h"
+#include "support/scratch.h"
 #include "support/test.h"
 
 #include <fcntl.h>
@@ -38,10 +39,8 @@ struct watch_world {
 static inline int world_up(void **state)
 {
     struct watch_world *world = memory_new_zero(1, sizeof(*world));
-    snprintf(world->folder, sizeof(world->folder), "/tmp/rondo-watch-XXXXXX");
-    assert_non_null(mkdtemp(world->folder));
-    snprintf(world->state_home, sizeof(world->state_home), "/tmp/rondo-state-XXXXXX");
-    assert_non_null(mkdtemp(world->state_home));
+    assert_true(scratch_new(world->folder, sizeof(world->folder)));
+    assert_true(scratch_new(world->state_home, sizeof(world->state_home)));
     setenv("XDG_STATE_HOME", world->state_home, 1);
     snprintf(world->path, sizeof(world->path), "%s/rondo.cedar", world->folder);
     *state = world;

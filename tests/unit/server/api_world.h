@@ -13,6 +13,7 @@
 #include "os/file_folder.h"
 #include "server/auth/token.h"
 #include "server/server.h"
+#include "support/scratch.h"
 #include "support/test.h"
 
 #include <json-c/json.h>
@@ -122,8 +123,7 @@ static inline int world_setup_with(void **state, const struct server_options *wa
     static const char *const stranger[] = {"stranger", NULL};
     struct api_world *world = memory_new_zero(1, sizeof(*world));
     struct rondo_error err = {0};
-    snprintf(world->folder, sizeof(world->folder), "/tmp/rondo-api-XXXXXX");
-    assert_non_null(mkdtemp(world->folder));
+    assert_true(scratch_new(world->folder, sizeof(world->folder)));
     snprintf(world->policy, sizeof(world->policy), "%s/rondo.cedar", world->folder);
     snprintf(world->work, sizeof(world->work), "%s/work", world->folder);
     world->store = store_memory_new(NULL);

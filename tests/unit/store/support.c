@@ -5,6 +5,7 @@
 #include "base/auto.h"
 #include "base/memory.h"
 #include "store/sqlite/sqlite.h"
+#include "support/scratch.h"
 
 #include <dirent.h>
 #include <stdio.h>
@@ -55,7 +56,7 @@ void test_clock_advance(struct test_clock *clock, int64_t duration_ns)
 char *test_folder_new(void)
 {
     const char *parent = getenv("TMPDIR");
-    char *folder = test_path(parent != NULL ? parent : "/tmp", "rondo-store-XXXXXX");
+    char *folder = test_path(parent != NULL ? parent : scratch_parent(), "rondo-store-XXXXXX");
     assert_non_null(mkdtemp(folder));
     return folder;
 }
