@@ -74,6 +74,20 @@ static inline struct spawn_result run(const struct spawn_request *request)
     return result;
 }
 
+/** A command that ignores the request to end. */
+#define STUBBORN "trap '' TERM; while :; do sleep 0.01; done"
+
+/** A command that runs out of time and ignores the request to end is killed. */
+static inline void assert_killed_after_grace(struct spawn_request request)
+{
+    request.total_ns = 100 * NS_PER_MS;
+    request.grace_ns = 100 * NS_PER_MS;
+    struct spawn_result result = run(&request);
+    assert_int_equal(result.end, SPAWN_TIMED_OUT);
+    assert_int_equal(result.signal, SIGKILL);
+    spawn_result_fini(&result);
+}
+
 /** Whether a process is gone or only waits to be reaped. */
 static inline bool process_is_gone(pid_t pid)
 {

@@ -305,14 +305,7 @@ TEST(a_child_may_clean_up_in_its_grace)
 TEST(a_child_that_ignores_the_request_is_killed_after_its_grace)
 {
     const char *argv[4];
-    struct spawn_request request =
-        shell_request("trap '' TERM; while :; do sleep 0.01; done", argv);
-    request.total_ns = SHORT_NS;
-    request.grace_ns = SHORT_NS;
-    struct spawn_result result = run(&request);
-    assert_int_equal(result.end, SPAWN_TIMED_OUT);
-    assert_int_equal(result.signal, SIGKILL);
-    spawn_result_fini(&result);
+    assert_killed_after_grace(shell_request(STUBBORN, argv));
 }
 
 TEST(background_children_end_with_the_command)

@@ -132,13 +132,7 @@ TEST(a_child_may_clean_up_in_its_grace)
 TEST(a_child_that_ignores_the_request_is_killed_after_its_grace)
 {
     const char *argv[4];
-    struct spawn_request request = supervised("trap '' TERM; while :; do sleep 0.01; done", argv);
-    request.total_ns = SHORT_NS;
-    request.grace_ns = SHORT_NS;
-    struct spawn_result result = run(&request);
-    assert_int_equal(result.end, SPAWN_TIMED_OUT);
-    assert_int_equal(result.signal, SIGKILL);
-    spawn_result_fini(&result);
+    assert_killed_after_grace(supervised(STUBBORN, argv));
 }
 
 static void cancel_now(void *context, const char *bytes, size_t len)
@@ -261,41 +255,13 @@ static void killing_wait(const struct killing *killing, int numbers[3])
     }
 }
 
-/** Start the helper through a shell that prints the helper's number and kills it when told. */
-TEST(when_the_caller_is_killed_nothing_of_the_command_is_left)
+/**
+ * Start the helper through a shell that ends once there are three numbers; then its group is
+ * killed, and with it the helper, which has no time to do anything.
+ * @param lock "" = none
+ */
+static void kill_helper(struct killing *killing, const char *lock, int numbers[3])
 {
-    struct killing killing;
-    killing_init(&killing);
-    char self[PATH_MAX];
-    ssize_t len = readlink(SELF, self, sizeof(self) - 1);
-    assert_true(len > 0);
-    self[len] = '\0';
-    /* The shell ends once there are three numbers; then its group is killed, and with it the
-     * helper, which has no time to do anything. */
-    char script[4 * PATH_MAX];
-    snprintf(script, sizeof(script),
-             "\"$0\" " HELPER_ARGUMENT
-             " \"$1\" '' & while [ \"$(wc -l <%s || echo 0)\" -lt 3 ]; do "
-             "sleep 0.01; done 2>/dev/null",
-             killing.path);
-    const char *argv[] = {"sh", "-c", script, self, killing.script, NULL};
-    struct spawn_request request = {
-        .argv = argv, .envp = (const char *const *)environ, .total_ns = GENEROUS_NS};
-    struct spawn_result result = run(&request);
-    assert_int_equal(result.end, SPAWN_EXITED);
-    int numbers[3];
-    killing_wait(&killing, numbers);
-    for (int i = 0; i < 3; i++) {
-        wait_until_gone(numbers[i]);
-    }
-    spawn_result_fini(&result);
-    scratch_remove(killing.folder);
-}
-
-TEST(the_next_command_starts_only_when_the_former_one_is_gone)
-{
-    struct killing killing;
-    killing_init(&killing);
     char self[PATH_MAX];
     ssize_t len = readlink(SELF, self, sizeof(self) - 1);
     assert_true(len > 0);
@@ -305,21 +271,41 @@ TEST(the_next_command_starts_only_when_the_former_one_is_gone)
              "\"$0\" " HELPER_ARGUMENT
              " \"$1\" \"$2\" & while [ \"$(wc -l <%s || echo 0)\" -lt 3 ]; "
              "do sleep 0.01; done 2>/dev/null",
-             killing.path);
-    const char *argv[] = {"sh", "-c", script, self, killing.script, killing.lock, NULL};
+             killing->path);
+    const char *argv[] = {"sh", "-c", script, self, killing->script, lock, NULL};
     struct spawn_request request = {
         .argv = argv, .envp = (const char *const *)environ, .total_ns = GENEROUS_NS};
     struct spawn_result result = run(&request);
+    assert_int_equal(result.end, SPAWN_EXITED);
     spawn_result_fini(&result);
+    killing_wait(killing, numbers);
+}
+
+TEST(when_the_caller_is_killed_nothing_of_the_command_is_left)
+{
+    struct killing killing;
     int numbers[3];
-    killing_wait(&killing, numbers);
+    killing_init(&killing);
+    kill_helper(&killing, "", numbers);
+    for (int i = 0; i < 3; i++) {
+        wait_until_gone(numbers[i]);
+    }
+    scratch_remove(killing.folder);
+}
+
+TEST(the_next_command_starts_only_when_the_former_one_is_gone)
+{
+    struct killing killing;
+    int numbers[3];
+    killing_init(&killing);
+    kill_helper(&killing, killing.lock, numbers);
     char look[256];
     snprintf(look, sizeof(look), "for i in %d %d %d; do kill -0 $i && echo alive; done 2>/dev/null",
              numbers[0], numbers[1], numbers[2]);
     const char *look_argv[4];
     struct spawn_request second = supervised(look, look_argv);
     second.lock_path = killing.lock;
-    result = run(&second);
+    struct spawn_result result = run(&second);
     assert_int_equal(result.end, SPAWN_EXITED);
     assert_string_equal(result.output, "");
     spawn_result_fini(&result);
@@ -485,14 +471,21 @@ TEST(a_lock_that_cannot_be_had_is_not_started)
     spawn_result_fini(&result);
 }
 
+/** Take a lock as somebody else. @return its descriptor */
+static int take_lock(char folder[PATH_MAX], char lock[PATH_MAX + 8])
+{
+    scratch_make(folder);
+    snprintf(lock, PATH_MAX + 8, "%s/lock", folder);
+    int fd = open(lock, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    assert_int_equal(flock(fd, LOCK_EX), 0);
+    return fd;
+}
+
 TEST(a_lock_that_stays_taken_refuses_within_its_limit)
 {
     char folder[PATH_MAX];
     char lock[PATH_MAX + 8];
-    scratch_make(folder);
-    snprintf(lock, sizeof(lock), "%s/lock", folder);
-    int fd = open(lock, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-    assert_int_equal(flock(fd, LOCK_EX), 0);
+    int fd = take_lock(folder, lock);
     const char *argv[4];
     struct spawn_request request = supervised("true", argv);
     request.lock_path = lock;
@@ -508,10 +501,7 @@ TEST(a_deadline_counts_while_waiting_for_the_lock)
 {
     char folder[PATH_MAX];
     char lock[PATH_MAX + 8];
-    scratch_make(folder);
-    snprintf(lock, sizeof(lock), "%s/lock", folder);
-    int fd = open(lock, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-    assert_int_equal(flock(fd, LOCK_EX), 0);
+    int fd = take_lock(folder, lock);
     const char *argv[4];
     struct spawn_request request = supervised("touch made", argv);
     request.directory = folder;
