@@ -10,7 +10,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-const char *budget_state_name(enum budget_state state)
+static const char *state_name(enum budget_state state)
 {
     static const char *const names[BUDGET_STATE_COUNT] = {"unlimited", "left", "nearly_used",
                                                           "used_up"};
@@ -72,20 +72,16 @@ static void write_time(struct json_writer *writer, const char *name, int64_t tim
     json_write_string(writer, name, text);
 }
 
-void budget_show_figure(enum budget_kind kind, int64_t figure, struct buf *ret_json)
-{
-    if (budget_kinds[kind].is_cost) {
-        text_cost_json(figure, ret_json);
-    } else {
-        buf_printf(ret_json, "%" PRId64, figure);
-    }
-}
-
+/** A figure of a limit: tokens, or dollars. */
 static void write_figure(struct json_writer *writer, const char *name, enum budget_kind kind,
                          int64_t figure)
 {
     auto_buf struct buf json = {0};
-    budget_show_figure(kind, figure, &json);
+    if (budget_kinds[kind].is_cost) {
+        text_cost_json(figure, &json);
+    } else {
+        buf_printf(&json, "%" PRId64, figure);
+    }
     json_write_raw(writer, name, buf_string(&json));
 }
 
@@ -140,7 +136,7 @@ void budget_show_members(const struct budget_view *view, struct json_writer *wri
 {
     const struct budget_rules *rules = &view->ledger->rules;
     json_write_string(writer, "role", view->agent_id);
-    json_write_string(writer, "state", budget_state_name(view->state));
+    json_write_string(writer, "state", state_name(view->state));
     write_time(writer, "until", view->until_ns);
     json_write_string(writer, "when_exhausted", rules->is_refusing ? "refuse" : "wait");
     json_write_string(writer, "timezone", rules->zone);

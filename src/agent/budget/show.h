@@ -8,13 +8,10 @@
 enum budget_state {
     BUDGET_UNLIMITED = 0, /**< its role has no budgets */
     BUDGET_LEFT,
-    BUDGET_NEARLY_USED, /**< one is used up to 80 % */
+    BUDGET_NEARLY_USED, /**< at least 80 % of one is used */
     BUDGET_USED_UP,     /**< no run of the agent may begin a request */
     BUDGET_STATE_COUNT
 };
-
-/** "unlimited", "left", "nearly_used", "used_up". Static. */
-const char *budget_state_name(enum budget_state state);
 
 /** An agent and its ledger at a moment. The ledger is borrowed. */
 struct budget_view {
@@ -28,9 +25,6 @@ struct budget_view {
 
 struct budget_view budget_view(const char *agent_id, const struct budget_ledger *ledger,
                                int64_t now_ns);
-
-/** Append a figure of a limit as a JSON number: tokens, or dollars. */
-void budget_show_figure(enum budget_kind kind, int64_t figure, struct buf *ret_json);
 
 /** Write the members of an object that is open (docs/api.md). */
 void budget_show_members(const struct budget_view *view, struct json_writer *writer);

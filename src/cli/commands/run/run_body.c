@@ -126,7 +126,8 @@ int run_agent_open(struct run_agent *agent, struct session *session, const struc
     return agent_open(session->runtime, spec, &parts, &agent->agent, err);
 }
 
-void run_agent_close(struct run_agent *agent)
+/** End model and tools, which use the session's runtime. */
+static void close_agent(struct run_agent *agent)
 {
     agent_free(agent->agent);
     agent->agent = NULL;
@@ -135,7 +136,7 @@ void run_agent_close(struct run_agent *agent)
 void run_agent_consolidate(struct run_agent *agent, struct session *session, const char *agent_id,
                            bool is_quiet)
 {
-    run_agent_close(agent);
+    close_agent(agent);
     run_consolidate(session, agent->http, agent->options.prices_file, agent_id, is_quiet);
 }
 
@@ -144,7 +145,7 @@ void run_agent_free(struct run_agent *agent)
     if (agent == NULL) {
         return;
     }
-    run_agent_close(agent);
+    close_agent(agent);
     http_client_free(agent->http);
     line_input_fini(&agent->input);
     free(agent->config_folder);

@@ -32,8 +32,6 @@ struct run_agent *run_agent_new(const struct run_agent_options *options, struct 
 /** Open model and tools. */
 int run_agent_open(struct run_agent *agent, struct session *session, const struct loop_spec *spec,
                    struct rondo_error *err);
-/** End model and tools, which use the session's runtime. */
-void run_agent_close(struct run_agent *agent);
 /** After the run: end model and tools, then consolidate what the agent remembers. */
 void run_agent_consolidate(struct run_agent *agent, struct session *session, const char *agent_id,
                            bool is_quiet);
