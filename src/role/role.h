@@ -123,13 +123,19 @@ void role_drop_normal(struct role *role);
 /** NULL is allowed. */
 void role_free(struct role *role);
 
+/** How a role is used. */
+enum role_use {
+    ROLE_ALONE,   /**< a command executes one run of it */
+    ROLE_SERVED,  /**< a server executes runs of many roles */
+    ROLE_ON_DUTY, /**< the same; its triggers are opened, and name themselves what they cannot do */
+};
+
 /**
  * What runs will not do, though the file requests it: one warning for each section, tool type or
  * setting (ingest, sinks, memory, ...), by name and with its place in the file.
  */
-void role_find_unsupported(const struct role *role, struct role_findings *findings);
-/** The same of a role on duty, which names its triggers itself. */
-void role_find_unsupported_on_duty(const struct role *role, struct role_findings *findings);
+void role_find_unsupported(const struct role *role, enum role_use use,
+                           struct role_findings *findings);
 
 /** Whether a source of `ingest` cannot be read: an address, or a file that is not text. Pure. */
 bool role_source_is_unreadable(const char *source);

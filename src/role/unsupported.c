@@ -193,24 +193,30 @@ static void find_model(const struct role *role, struct json_object *model,
     }
 }
 
-static void find_sections(const struct role *role, struct role_findings *findings)
+/** Settings of traces that an exporter does not take. */
+static void find_observability(const struct role *role, enum role_use use,
+                               struct json_object *section, struct role_findings *findings)
+{
+    const char *backend = section == NULL ? "" : json_get_string(section, "backend", "");
+    if (section != NULL && use != ROLE_ALONE) {
+        warn(role, findings, "spec.observability",
+             "has no effect in a server, which sends all traces where its own environment says: "
+             "OTEL_EXPORTER_OTLP_ENDPOINT");
+    } else if (strcmp(backend, "console") == 0) {
+        warn(role, findings, "spec.observability.backend",
+             "no traces are printed: `rondo logs` and `rondo show` have what they would say");
+    } else if (strcmp(backend, "logfire") == 0) {
+        warn(role, findings, "spec.observability.backend",
+             "no traces are sent: set OTEL_EXPORTER_OTLP_ENDPOINT and OTEL_EXPORTER_OTLP_HEADERS "
+             "to Logfire's address and token");
+    }
+}
+
+static void find_sections(const struct role *role, enum role_use use,
+                          struct role_findings *findings)
 {
     struct json_object *spec = json_member(role->normal, "spec");
-    static const struct {
-        const char *key;
-        const char *path;
-        const char *message;
-    } sections[] = {
-        {"observability", "spec.observability",
-         "has no effect: traces go where OTEL_EXPORTER_OTLP_ENDPOINT says"},
-    };
-    for (size_t i = 0; i < sizeof(sections) / sizeof(sections[0]); i++) {
-        struct json_object *section = json_member(spec, sections[i].key);
-        bool is_list = json_object_is_type(section, json_type_array);
-        if (section != NULL && (!is_list || json_object_array_length(section) > 0)) {
-            warn(role, findings, sections[i].path, "%s", sections[i].message);
-        }
-    }
+    find_observability(role, use, json_member(spec, "observability"), findings);
     find_model(role, json_member(spec, "model"), findings);
     find_ingest(role, json_member(spec, "ingest"), findings);
     find_memory(role, json_member(spec, "memory"), findings);
@@ -266,17 +272,11 @@ static void find_tools(const struct role *role, struct role_findings *findings)
     }
 }
 
-void role_find_unsupported(const struct role *role, struct role_findings *findings)
+void role_find_unsupported(const struct role *role, enum role_use use,
+                           struct role_findings *findings)
 {
-    find_sections(role, findings);
-    find_lists(role, false, findings);
-    find_tools(role, findings);
-}
-
-void role_find_unsupported_on_duty(const struct role *role, struct role_findings *findings)
-{
-    find_sections(role, findings);
-    find_lists(role, true, findings);
+    find_sections(role, use, findings);
+    find_lists(role, use == ROLE_ON_DUTY, findings);
     find_tools(role, findings);
 }
 

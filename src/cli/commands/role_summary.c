@@ -131,7 +131,7 @@ static void add_conditions(const struct role *role, struct fields *fields)
 static void add_unsupported(const struct role *role, struct fields *fields)
 {
     struct role_findings findings = {0};
-    role_find_unsupported(role, &findings);
+    role_find_unsupported(role, ROLE_ALONE, &findings);
     for (size_t i = 0; i < findings.count; i++) {
         auto_buf struct buf text = {0};
         const struct role_finding *item = &findings.items[i];

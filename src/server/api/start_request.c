@@ -275,7 +275,7 @@ static int use_role(struct building *building, struct role *role, struct role_fi
 {
     const struct start_members *members = &building->members;
     auto_buf struct buf system = {0};
-    role_find_unsupported(role, findings);
+    role_find_unsupported(role, ROLE_SERVED, findings);
     int r = role_resolve_skills(role, building->options->skill_folder, findings, &system, err);
     if (r == 0 && role_findings_errors(findings) > 0) {
         r = error_set(err, RONDO_ERR_INVALID, "the role cannot be run");

@@ -120,7 +120,7 @@ static int use_role(struct role *role, const struct duty_reading *reading,
                     struct role_findings *findings, struct duty_plan *plan, struct rondo_error *err)
 {
     auto_buf struct buf system = {0};
-    role_find_unsupported_on_duty(role, findings);
+    role_find_unsupported(role, ROLE_ON_DUTY, findings);
     int r = role_resolve_skills(role, reading->skill_folder, findings, &system, err);
     if (r == 0 && role_findings_errors(findings) > 0) {
         r = error_set(err, RONDO_ERR_INVALID, "the role cannot be run");

@@ -41,7 +41,7 @@ static void check_role(struct role *role)
     FUZZ_CHECK(role->model.max_tokens >= 1 && role->model.max_tokens <= 128000);
     FUZZ_CHECK(role->autonomy.checkpoint_interval >= 1);
     FUZZ_CHECK(role->guardrails.max_request_limit > 0);
-    role_find_unsupported(role, &findings);
+    role_find_unsupported(role, ROLE_ALONE, &findings);
     check_findings(&findings);
     role_findings_fini(&findings);
     check_journalling(role);

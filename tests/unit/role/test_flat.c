@@ -84,7 +84,7 @@ TEST(what_runs_do_not_do_is_named_with_its_place)
 {
     struct role_reading reading = read_right(FLAT "ingest: {sources: [a.pdf]}\ntools:\n- audio\n");
     struct role_findings findings = {0};
-    role_find_unsupported(reading.role, &findings);
+    role_find_unsupported(reading.role, ROLE_ALONE, &findings);
     assert_int_equal(findings.count, 2);
     assert_string_equal(findings.items[0].path, "ingest.sources[0]");
     assert_int_equal(findings.items[0].line, 3);

@@ -164,7 +164,7 @@ static void count_whole(const char *name, struct json_object *golden)
     (void)golden;
     struct role_reading reading = read_file(DATA "roles-v1.0.0/", name, ROLE_SCHEMA_1_13);
     struct role_findings lost = {0};
-    role_find_unsupported(reading.role, &lost);
+    role_find_unsupported(reading.role, ROLE_ALONE, &lost);
     for (size_t i = 0; i < lost.count; i++) {
         if (lost.items[i].line == 0 || lost.items[i].column == 0) {
             fail_msg("%s: %s is named without its place", name, lost.items[i].path);

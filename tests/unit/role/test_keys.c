@@ -157,7 +157,7 @@ static void check_row(const struct key_row *row, const char *text, size_t *ret_w
     struct role_reading reading = read_bytes(text, strlen(text), ROLE_SCHEMA_1_13);
     write_path(row->path, &path);
     if (reading.role != NULL) {
-        role_find_unsupported(reading.role, &reading.findings);
+        role_find_unsupported(reading.role, ROLE_ALONE, &reading.findings);
     }
     bool names = is_named(&reading.findings, buf_string(&path));
     bool is_right = reading.role != NULL && names == (row->verdict == NAMED) &&

@@ -559,20 +559,20 @@ TEST(what_run_does_not_do_is_said_by_name)
     struct role_reading reading = read_right(
         HEAD "  triggers: [{type: discord}]\n  sinks: [{type: file, path: x},"
              " {type: custom, module: m, function: f}]\n  ingest: {sources: [a.md, b.pdf]}\n  "
-             "memory: {}\n  observability: {}\n"
+             "memory: {}\n  observability: {backend: console}\n"
              "  output: {type: json_schema, schema_file: x}\n"
              "  security: {content: {pii_redaction: true, redact_patterns: [x]},"
              " docker: {enabled: true}}\n"
              "  tools: [{type: shell}, {type: audio}, {type: zzz}]\n");
     struct role_findings findings = {0};
-    role_find_unsupported(reading.role, &findings);
+    role_find_unsupported(reading.role, ROLE_ALONE, &findings);
     struct buf paths = {0};
     for (size_t i = 0; i < findings.count; i++) {
         assert_int_equal(findings.items[i].severity, ROLE_WARNING);
         buf_printf(&paths, "%s ", findings.items[i].path);
     }
     assert_string_equal(buf_string(&paths),
-                        "spec.observability spec.ingest.sources[1] spec.triggers[0] "
+                        "spec.observability.backend spec.ingest.sources[1] spec.triggers[0] "
                         "spec.sinks[1] spec.tools[1] spec.tools[2] ");
     buf_fini(&paths);
     role_findings_fini(&findings);
@@ -701,7 +701,7 @@ TEST(nothing_is_unsupported_in_a_small_file)
 {
     struct role_reading reading = read_right(HEAD);
     struct role_findings findings = {0};
-    role_find_unsupported(reading.role, &findings);
+    role_find_unsupported(reading.role, ROLE_ALONE, &findings);
     assert_int_equal(findings.count, 0);
     reading_fini(&reading);
 }

@@ -102,7 +102,7 @@ static int use_role(struct role_values *values, struct role *role, struct role_f
                     struct loop_spec *ret_spec, struct rondo_error *err)
 {
     auto_buf struct buf system = {0};
-    role_find_unsupported(role, findings);
+    role_find_unsupported(role, ROLE_ALONE, findings);
     int r = role_resolve_skills(role, values->skill_dir, findings, &system, err);
     bool is_short = values->run.wants_quiet && role_findings_errors(findings) == 0;
     role_findings_report(findings, role->path, is_short ? ROLE_UNPROTECTED : ROLE_WARNING);
