@@ -115,6 +115,7 @@ static void describe_surroundings(struct agent *agent, const struct loop_spec *s
         .protect_paths = (const char *const *)agent->protect_paths,
         .sandbox = role->sandbox == NULL ? "namespace" : role->sandbox,
         .allow_network = role->allows_network,
+        .is_offline = role->is_offline,
         .security_tools = agent->security,
         .ask_form = agent->parts.ask_form,
         .ask_context = agent->parts.ask_context,

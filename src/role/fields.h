@@ -80,6 +80,8 @@ struct role_field {
     const char *other_name;     /**< another spelling in files, or NULL */
     struct role_range range;
     const char *const *choices;
+    const char *const *provides; /**< of a FIELD_UNHONOURED choice: values that are honoured all
+                                      the same; or NULL */
     const struct role_shape *shape;
     const struct role_variants *variants;
     role_check_fn *check;

@@ -260,6 +260,69 @@ static const struct role_field docker_fields[] = {
     {0},
 };
 
+#define OWN_SANDBOX                                                                  \
+    "commands see what Rondo's sandbox shows: the workspace, the role's folder and " \
+    "the system"
+
+static const char *const backends[] = {"none", "auto", "bwrap", "docker", "ssh", NULL};
+static const char *const own_backends[] = {"auto", "bwrap", NULL};
+
+static const struct role_field sandbox_fields[] = {
+    {.name = "backend",
+     .kind = FIELD_CHOICE,
+     .flags = FIELD_UNHONOURED,
+     .choices = backends,
+     .provides = own_backends,
+     .by_default = "\"none\"",
+     .help = "`auto` and `bwrap`: Rondo's sandbox with namespaces, whatever `execution.sandbox` "
+             "says; `none`: Rondo's own setting counts"},
+    {.name = "network",
+     .kind = FIELD_CHOICE,
+     .choices = docker_networks,
+     .by_default = "\"none\"",
+     .help = "`none`: commands of shell, script and python tools have no network"},
+    {.name = "allowed_read_paths",
+     .kind = FIELD_TEXT_LIST,
+     .help = "Further folders",
+     .idle = OWN_SANDBOX},
+    {.name = "allowed_write_paths",
+     .kind = FIELD_TEXT_LIST,
+     .help = "Further folders",
+     .idle = OWN_SANDBOX},
+    {.name = "memory_limit",
+     .by_default = "\"256m\"",
+     .help = "Memory",
+     .idle = "commands have 8 GiB of memory"},
+    {.name = "cpu_limit",
+     .kind = FIELD_NUMBER,
+     .by_default = "1.0",
+     .range = RANGE_ABOVE(0),
+     .help = "Processors",
+     .idle = "commands may use all processors"},
+    {.name = "read_only_rootfs",
+     .kind = FIELD_BOOLEAN,
+     .by_default = "true",
+     .help = "The system's folders cannot be written",
+     .idle = "the system's folders can never be written"},
+    {.name = "bind_mounts",
+     .kind = FIELD_OBJECT_LIST,
+     .shape = &shape_mount,
+     .help = "Further folders",
+     .idle = OWN_SANDBOX},
+    {.name = "env_passthrough",
+     .kind = FIELD_TEXT_LIST,
+     .help = "Environment variables for commands, as `security.tools.env_allowlist`"},
+    {.name = "docker", .kind = FIELD_ANY_MAP, .help = "Of a container", .idle = NO_CONTAINER},
+    {.name = "ssh",
+     .kind = FIELD_ANY_MAP,
+     .help = "Of another machine",
+     .idle = "commands run on this machine"},
+    {0},
+};
+
+static const struct role_shape shape_sandbox = {
+    .name = "sandbox", .fields = sandbox_fields, .protects = true, .is_closed = true};
+
 static const struct role_field audit_fields[] = {
     {.name = "max_records", .kind = FIELD_INTEGER, .by_default = "100000", .help = "Rows kept"},
     {.name = "retention_days", .kind = FIELD_INTEGER, .by_default = "90", .help = "Days kept"},
@@ -300,6 +363,12 @@ static const struct role_field security_fields[] = {
      .since = 7,
      .shape = &shape_docker,
      .help = "Containers for commands"},
+    {.name = "sandbox",
+     .kind = FIELD_OBJECT,
+     .flags = FIELD_LATER | FIELD_NULLABLE,
+     .by_default = "null",
+     .shape = &shape_sandbox,
+     .help = "Isolation of commands"},
     {.name = "audit",
      .kind = FIELD_OBJECT,
      .flags = FIELD_DEAD,
@@ -308,11 +377,12 @@ static const struct role_field security_fields[] = {
     {0},
 };
 
-static const struct role_foreign security_foreign[] = {{"sandbox", true}, {"preset", true}, {0}};
+static const struct role_foreign security_foreign[] = {{"preset", true}, {0}};
 
 const struct role_shape role_shape_security = {
     .name = "security",
     .fields = security_fields,
+    .check = check_security,
     .foreign = security_foreign,
     .protects = true,
     .is_closed = true,

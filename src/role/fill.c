@@ -144,21 +144,38 @@ static int fill_conditions(struct role *role, struct json_object *list, struct r
     return 0;
 }
 
-static void fill_execution(struct role *role, struct json_object *object)
+/** Texts of a list. @return owned, NULL-terminated */
+static char **dup_list(struct json_object *list)
 {
-    struct json_object *hosts = json_member(object, "allow_hosts");
-    size_t count =
-        json_object_is_type(hosts, json_type_array) ? json_object_array_length(hosts) : 0;
-    role->sandbox = dup_text(object, "sandbox");
-    role->allows_network = object == NULL || json_get_bool(object, "network", true);
-    role->allow_hosts = memory_new_zero(count + 1, sizeof(*role->allow_hosts));
+    size_t count = json_object_is_type(list, json_type_array) ? json_object_array_length(list) : 0;
+    char **texts = memory_new_zero(count + 1, sizeof(*texts));
     size_t taken = 0;
     for (size_t i = 0; i < count; i++) {
-        struct json_object *host = json_object_array_get_idx(hosts, i);
-        if (json_object_is_type(host, json_type_string)) {
-            role->allow_hosts[taken++] = memory_dup_string(json_object_get_string(host));
+        struct json_object *item = json_object_array_get_idx(list, i);
+        if (json_object_is_type(item, json_type_string)) {
+            texts[taken++] = memory_dup_string(json_object_get_string(item));
         }
     }
+    return texts;
+}
+
+static void fill_execution(struct role *role, struct json_object *object)
+{
+    role->sandbox = dup_text(object, "sandbox");
+    role->allows_network = object == NULL || json_get_bool(object, "network", true);
+    role->allow_hosts = dup_list(json_member(object, "allow_hosts"));
+}
+
+/** A sandbox that InitRunner would use; it takes precedence over a weaker one. */
+static void fill_sandbox(struct role *role, struct json_object *sandbox)
+{
+    const char *backend = sandbox == NULL ? "none" : json_get_string(sandbox, "backend", "none");
+    if (strcmp(backend, "none") == 0) {
+        return;
+    }
+    free(role->sandbox);
+    role->sandbox = memory_dup_string("namespace");
+    role->is_offline = strcmp(json_get_string(sandbox, "network", "none"), "none") == 0;
 }
 
 /** The path from the root, and the folder of it. */
@@ -206,6 +223,7 @@ int role_fill(struct json_object *normal, const char *path, struct role **ret_ro
     fill_guardrails(&role->guardrails, json_member(spec, "guardrails"));
     fill_autonomy(&role->autonomy, autonomy);
     fill_execution(role, json_member(spec, "execution"));
+    fill_sandbox(role, json_member(json_member(spec, "security"), "sandbox"));
     int r = fill_conditions(role, json_member(autonomy, "exit_conditions"), err);
     if (r == 0) {
         r = check_filled(role, err);
@@ -251,9 +269,7 @@ void role_free(struct role *role)
     for (size_t i = 0; i < role->condition_count; i++) {
         free_condition(&role->conditions[i]);
     }
-    for (size_t i = 0; role->allow_hosts != NULL && role->allow_hosts[i] != NULL; i++) {
-        free(role->allow_hosts[i]);
-    }
+    memory_free_list(role->allow_hosts);
     memory_free_list(role->skill_places);
     char *texts[] = {
         role->path,
@@ -273,7 +289,6 @@ void role_free(struct role *role)
         free(texts[i]);
     }
     free(role->conditions);
-    free(role->allow_hosts);
     json_object_put(role->normal);
     json_object_put(role->places);
     free(role);

@@ -97,6 +97,8 @@ void check_memory(struct role_reader *reader, const struct yaml_node *node,
                   struct json_object *normal);
 void check_docker(struct role_reader *reader, const struct yaml_node *node,
                   struct json_object *normal);
+void check_security(struct role_reader *reader, const struct yaml_node *node,
+                    struct json_object *normal);
 void check_webhook(struct role_reader *reader, const struct yaml_node *node,
                    struct json_object *normal);
 void check_heartbeat(struct role_reader *reader, const struct yaml_node *node,

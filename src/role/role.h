@@ -90,6 +90,7 @@ struct role {
     char **allow_hosts;  /**< Rondo's own: spec.execution.allow_hosts; NULL-terminated or NULL */
     bool allows_network; /**< Rondo's own: spec.execution.network, of sandboxed tools; default true
                           */
+    bool is_offline;     /**< security.sandbox.network: commands of tools have no network */
     char *sandbox;       /**< Rondo's own: spec.execution.sandbox: namespace, landlock, none; or
                               NULL = default */
 };

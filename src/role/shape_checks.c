@@ -345,6 +345,35 @@ void check_docker(struct role_reader *reader, const struct yaml_node *node,
     }
 }
 
+static bool is_in_list(struct json_object *list, const char *text)
+{
+    for (size_t i = 0; i < json_object_array_length(list); i++) {
+        const char *item = json_object_get_string(json_object_array_get_idx(list, i));
+        if (item != NULL && strcmp(item, text) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/** Variables that a sandbox lets through are variables that commands get. */
+void check_security(struct role_reader *reader, const struct yaml_node *node,
+                    struct json_object *normal)
+{
+    (void)reader;
+    (void)node;
+    struct json_object *sandbox = json_member(normal, "sandbox");
+    struct json_object *names = json_member(sandbox, "env_passthrough");
+    struct json_object *allowed = json_member(json_member(normal, "tools"), "env_allowlist");
+    bool is_used = sandbox != NULL && strcmp(text_of(sandbox, "backend"), "none") != 0;
+    for (size_t i = 0; is_used && i < length_of(sandbox, "env_passthrough"); i++) {
+        const char *name = json_object_get_string(json_object_array_get_idx(names, i));
+        if (name != NULL && !is_in_list(allowed, name)) {
+            json_object_array_add(allowed, json_object_new_string(name));
+        }
+    }
+}
+
 void check_webhook(struct role_reader *reader, const struct yaml_node *node,
                    struct json_object *normal)
 {

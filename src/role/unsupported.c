@@ -287,9 +287,22 @@ static bool is_usual(const struct role_field *field, struct json_object *value)
     return json_parse(text, strlen(text), &usual, NULL) == 0 && json_object_equal(usual, value);
 }
 
+static bool is_provided(const struct role_field *field, struct json_object *value)
+{
+    const char *const *provided = field->provides;
+    for (; provided != NULL && *provided != NULL; provided++) {
+        if (json_object_is_type(value, json_type_string) &&
+            strcmp(json_object_get_string(value), *provided) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 bool role_field_is_unhonoured(const struct role_field *field, struct json_object *value)
 {
-    return (field->flags & FIELD_UNHONOURED) != 0 && !is_usual(field, value);
+    return (field->flags & FIELD_UNHONOURED) != 0 && !is_provided(field, value) &&
+           !is_usual(field, value);
 }
 
 bool role_field_is_idle(const struct role_field *field, struct json_object *value)

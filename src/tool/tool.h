@@ -51,7 +51,8 @@ struct tool_surroundings {
     const char *const *hide_paths;    /**< hidden from sandboxed commands */
     const char *const *protect_paths; /**< read-only for them, and not written by tools; or NULL */
     const char *sandbox; /**< tier for shell, script, python: "namespace" (default), ... */
-    bool allow_network;  /**< whether sandboxed commands have a network */
+    bool allow_network;  /**< whether sandboxed commands and servers have a network */
+    bool is_offline;     /**< commands of tools have none all the same */
     struct json_object *security_tools; /**< normal form of spec.security.tools, or NULL */
     mcp_ask_fn *ask_form;               /**< NULL: nobody is there to answer servers */
     void *ask_context;

@@ -301,6 +301,7 @@ static int describe_surroundings(struct tools_source *source, const struct tools
         .supervisor = SELF,
         .sandbox = source->role == NULL ? NULL : source->role->sandbox,
         .allow_network = source->role == NULL || source->role->allows_network,
+        .is_offline = source->role != NULL && source->role->is_offline,
         .security_tools = json_member(json_member(spec, "security"), "tools"),
     };
     return r;

@@ -46,7 +46,7 @@ int command_place_read(const struct tool_surroundings *around, struct json_objec
     struct command_place place = {
         .around = around,
         .workspace = around->workspace,
-        .allow_network = around->allow_network,
+        .allow_network = around->allow_network && !around->is_offline,
         .timeout_seconds = json_get_int(config, "timeout_seconds", COMMAND_TIMEOUT_SECONDS),
     };
     int r = read_tier(around->sandbox, &place.tier, err);

@@ -81,7 +81,7 @@ Feature: What agents may do is decided before each call
     Examples:
       | setting                                         | path                                         |
       | security: {docker: {enabled: true}}             | spec.security.docker.enabled                 |
-      | security: {sandbox: {network: none}}            | spec.security.sandbox                        |
+      | security: {sandbox: {backend: docker}}          | spec.security.sandbox.backend                |
       | security: {content: {redact_patterns: [secret]}} | spec.security.content.redact_patterns       |
 
   # ---- Secrets ----

@@ -141,7 +141,7 @@ TEST(what_has_no_effect_is_warned_of)
     expect_findings(
         HEAD "  resources: {cpu: 1}\n"
              "  ingest: {sources: [x], watch: true}\n"
-             "  security: {audit: {max_records: 5}, sandbox: {backend: none}}\n"
+             "  security: {audit: {max_records: 5}, preset: public}\n"
              "  capabilities: [x]\n"
              "  observability: {trace_tool_calls: true, foo: 1}\n"
              "  1: x\n"
@@ -152,7 +152,7 @@ TEST(what_has_no_effect_is_warned_of)
         "here\n"
         "warning 9:21 spec.security.audit: this setting has no effect, neither in InitRunner nor "
         "here\n"
-        "unprotected 9:39 spec.security.sandbox: a protection of later versions of InitRunner, "
+        "unprotected 9:39 spec.security.preset: a protection of later versions of InitRunner, "
         "which Rondo does not provide\n"
         "warning 10:3 spec.capabilities: a setting of later versions of InitRunner; it has no "
         "effect "
@@ -579,6 +579,29 @@ TEST(what_run_does_not_do_is_said_by_name)
     reading_fini(&reading);
 }
 
+TEST(a_sandbox_of_later_versions_is_rondos_own)
+{
+    struct role_reading reading =
+        read_right(HEAD "  execution: {sandbox: none}\n  security: {sandbox: {backend: bwrap, "
+                        "env_passthrough: [LANG, SSH_AGENT_PID]}}\n");
+    assert_string_equal(reading.role->sandbox, "namespace");
+    assert_true(reading.role->is_offline);
+    expect_normal(&reading, "spec.security.tools.env_allowlist",
+                  "[\"SSH_AGENT_PID\",\"GPG_AGENT_INFO\",\"LANG\"]");
+    reading_fini(&reading);
+    reading = read_right(HEAD "  security: {sandbox: {backend: auto, network: bridge}}\n");
+    assert_string_equal(reading.role->sandbox, "namespace");
+    assert_false(reading.role->is_offline);
+    reading_fini(&reading);
+    reading = read_right(HEAD "  execution: {sandbox: none}\n  security: {sandbox: {backend: "
+                              "none, env_passthrough: [LANG]}}\n");
+    assert_string_equal(reading.role->sandbox, "none");
+    assert_false(reading.role->is_offline);
+    expect_normal(&reading, "spec.security.tools.env_allowlist",
+                  "[\"SSH_AGENT_PID\",\"GPG_AGENT_INFO\"]");
+    reading_fini(&reading);
+}
+
 /** The protections of a file that are not given. */
 static void expect_unprotected(const char *text, const char *expected)
 {
@@ -602,7 +625,9 @@ TEST(protections_that_are_not_given_are_told_apart)
         {HEAD "  security: {docker: {enabled: true, network: none}}\n",
          "spec.security.docker.enabled"},
         {HEAD "  security: {docker: {enabled: false, network: none}}\n", ""},
-        {HEAD "  security: {sandbox: {network: none}}\n", "spec.security.sandbox"},
+        {HEAD "  security: {sandbox: {backend: docker}}\n", "spec.security.sandbox.backend"},
+        {HEAD "  security: {sandbox: {backend: bwrap, network: none}}\n", ""},
+        {HEAD "  security: {sandbox: {allowed: x}}\n", "spec.security.sandbox.allowed"},
         {HEAD "  security: {preset: public}\n", "spec.security.preset"},
         {HEAD "  security: {sandbx: {network: none}}\n", "spec.security.sandbx"},
         {HEAD "  security: {content: {blocked_output_patterns: [x], profanity_filter: true}}\n",
