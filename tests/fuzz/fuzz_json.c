@@ -2,10 +2,12 @@
 /*
  * json_parse: what it accepts is JSON by a second opinion, and survives being written and read
  * again. json_write_string: any bytes give a JSON text that reads back as the same bytes, or with
- * U+FFFD where they were not UTF-8.
+ * U+FFFD where they were not UTF-8. json_canonical: its form is JSON, means the same and is its own
+ * form.
  */
 #include "fuzz.h"
 
+#include "base/json/canonical.h"
 #include "base/json/json.h"
 #include "base/limits.h"
 #include "base/text/utf8.h"
@@ -64,11 +66,29 @@ static void check_writing(const char *bytes, size_t len)
                memcmp(json_object_get_string(whole), expected.data, expected.len) == 0);
 }
 
+static void check_canonical(const char *text, size_t len)
+{
+    struct rondo_error err = {0};
+    auto_buf struct buf form = {0};
+    auto_buf struct buf again = {0};
+    auto_json struct json_object *value = NULL;
+    auto_json struct json_object *same = NULL;
+    if (json_canonical(text, len, &form, &err) < 0) {
+        FUZZ_CHECK(err.code == RONDO_ERR_INVALID && form.len == 0);
+        return;
+    }
+    FUZZ_CHECK(json_canonical(form.data, form.len, &again, &err) == 0);
+    FUZZ_CHECK(again.len == form.len && memcmp(again.data, form.data, form.len) == 0);
+    FUZZ_CHECK(json_parse_strict(text, len, &value, &err) == 0);
+    FUZZ_CHECK(json_parse_strict(form.data, form.len, &same, &err) == 0);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     char *bytes = fuzz_bytes(data, size);
     check_reading(bytes, size);
     check_writing(bytes, size);
+    check_canonical(bytes, size);
     free(bytes);
     return 0;
 }

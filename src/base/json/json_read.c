@@ -21,8 +21,7 @@ static void make_plain_locale(void)
     plain_locale = newlocale(LC_NUMERIC_MASK, "C", (locale_t)0);
 }
 
-/** Whatever the program's locale writes for a decimal point. */
-static double number_of(const char *text)
+double json_number_of(const char *text)
 {
     pthread_once(&plain_once, make_plain_locale);
     return plain_locale == (locale_t)0 ? strtod(text, NULL) : strtod_l(text, NULL, plain_locale);
@@ -52,7 +51,7 @@ static struct json_object *make_number(struct json_reader *reader, const struct 
             return json_object_new_uint64(number);
         }
     }
-    return json_object_new_double_s(number_of(text), text);
+    return json_object_new_double_s(json_number_of(text), text);
 }
 
 static struct json_object *make_array(struct json_reader *reader, const struct json_node *node)

@@ -85,6 +85,9 @@ int json_reader_end(struct json_reader *json);
  */
 int json_reader_read(struct json_reader *json, const struct json_node **ret_node);
 
+/** The double that the text of a number means, whatever the program's locale has for a point. */
+double json_number_of(const char *text);
+
 /** Member of an object. @return NULL when there is none, or `object` is something else */
 const struct json_node *json_node_member(const struct json_node *object, const char *name);
 
