@@ -254,5 +254,7 @@ enum handoff_outcome handoff_step(struct handoff *handoff, const struct handoff_
     };
     struct step step = {handoff, rules, command, now_ns, facts};
     handoff_advance(handoff, rules, now_ns, facts);
-    return steps[command->kind](&step);
+    enum handoff_outcome outcome = steps[command->kind](&step);
+    handoff_advance(handoff, rules, now_ns, facts); /* a shorter time may have passed a step */
+    return outcome;
 }
