@@ -353,6 +353,8 @@ TEST(t7_who_asked_can_withdraw_the_questions)
     assert_outcome(give(&scene, HANDOFF_WITHDRAW, "olga"), HANDOFF_DONE);
     assert_state(&scene, HANDOFF_ROUTED);
     assert_int_equal(scene.handoff.sla_due_ns, due_ns + 10 * MINUTE);
+    assert_int_equal(handoff_timer(&scene.handoff, &scene.rules).due_ns,
+                     BEGIN + 12 * HOUR + 10 * MINUTE);
     assert_outcome(give(&scene, HANDOFF_APPROVE, "olga"), HANDOFF_DONE);
 }
 
@@ -693,6 +695,10 @@ TEST(t19b_a_process_that_is_lost_after_the_grant_leaves_a_doubt)
     command.consumer = "process-2";
     assert_refused(&scene, command, HANDOFF_NO_APPLICATION);
     scene.handoff.is_idempotent = true;
+    struct scene later = scene;
+    later.now_ns += 15 * MINUTE;
+    assert_refused(&later, command, HANDOFF_NO_APPLICATION);
+    assert_application(&later, APPLICATION_IN_DOUBT);
     assert_outcome(perform(&scene, command), HANDOFF_DONE);
 }
 
