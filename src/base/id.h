@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Run ids: UUID version 7 (RFC 9562, section 5.7), so that they sort by time of creation. */
+/*
+ * Ids: UUIDs (RFC 9562). Those of runs have version 7 (section 5.7), so that they sort by time of
+ * creation; those that several computers must find by themselves are made from a name
+ * (section 5.5).
+ */
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/random.h"
@@ -16,6 +21,13 @@
  * @param ret_id  at least ID_SIZE bytes
  */
 void id_new(int64_t time_ns, struct random *random, char *ret_id);
+
+/**
+ * Make a UUIDv5: the same one for the same name.
+ * @param space  a valid id that says what kind of name it is
+ * @param ret_id at least ID_SIZE bytes
+ */
+void id_from_name(const char *space, const void *name, size_t len, char *ret_id);
 
 /** Whether `text` is a UUID in lower-case hyphenated form. */
 bool id_is_valid(const char *text);

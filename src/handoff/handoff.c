@@ -40,16 +40,6 @@ static const char *const application_names[APPLICATION_COUNT] = {
 };
 static const char *const level_names[HANDOFF_LEVEL_COUNT] = {"low", "medium", "high", "critical"};
 
-/** @return the place of a name, or `count` */
-static size_t find_name(const char *name, const char *const *names, size_t count)
-{
-    size_t i = 0;
-    while (i < count && strcmp(name, names[i]) != 0) {
-        i++;
-    }
-    return i;
-}
-
 const char *handoff_state_name(enum handoff_state state)
 {
     return state_names[state];
@@ -63,33 +53,6 @@ const char *handoff_application_name(enum handoff_application application)
 const char *handoff_level_name(enum handoff_level level)
 {
     return level_names[level];
-}
-
-bool handoff_state_from_name(const char *name, enum handoff_state *ret_state)
-{
-    size_t i = find_name(name, state_names, HANDOFF_STATE_COUNT);
-    if (i < HANDOFF_STATE_COUNT) {
-        *ret_state = (enum handoff_state)i;
-    }
-    return i < HANDOFF_STATE_COUNT;
-}
-
-bool handoff_application_from_name(const char *name, enum handoff_application *ret_application)
-{
-    size_t i = find_name(name, application_names, APPLICATION_COUNT);
-    if (i < APPLICATION_COUNT) {
-        *ret_application = (enum handoff_application)i;
-    }
-    return i < APPLICATION_COUNT;
-}
-
-bool handoff_level_from_name(const char *name, enum handoff_level *ret_level)
-{
-    size_t i = find_name(name, level_names, HANDOFF_LEVEL_COUNT);
-    if (i < HANDOFF_LEVEL_COUNT) {
-        *ret_level = (enum handoff_level)i;
-    }
-    return i < HANDOFF_LEVEL_COUNT;
 }
 
 bool handoff_is_open(const struct handoff *handoff)

@@ -11,7 +11,6 @@
  */
 #pragma once
 
-#include "base/digest.h"
 #include "base/id.h"
 
 #include <stdbool.h>
@@ -56,6 +55,8 @@ enum handoff_level { /**< of risk, and of priority */
 
 /** Bytes of names of operators, desks, agents and lanes, the NUL included. */
 #define HANDOFF_NAME_SIZE 128
+/** Bytes of a digest, "sha256:" and 64 lower-case hex digits, the NUL included. */
+#define HANDOFF_DIGEST_SIZE 72
 /** Persons that may have to approve one action. */
 #define HANDOFF_MOST_APPROVALS 4
 /** Desks that a request can be on before it is resubmitted: the first, and one for each hop. */
@@ -70,9 +71,9 @@ struct handoff {
     char request_id[ID_SIZE];
     char agent_id[HANDOFF_NAME_SIZE];
     char lane_id[HANDOFF_NAME_SIZE];
-    char action_digest[DIGEST_HEX_SIZE]; /**< of the canonical action */
-    char state_hash[DIGEST_HEX_SIZE];    /**< of the agent's checkpoint; "" = none */
-    char answer_digest[DIGEST_HEX_SIZE]; /**< of the body that made this revision */
+    char action_digest[HANDOFF_DIGEST_SIZE]; /**< of the canonical action */
+    char state_hash[HANDOFF_DIGEST_SIZE];    /**< of the agent's checkpoint; "" = none */
+    char answer_digest[HANDOFF_DIGEST_SIZE]; /**< of the body that made this revision */
     enum handoff_level risk;
     enum handoff_level priority;
     enum handoff_state state;
@@ -108,7 +109,7 @@ struct handoff {
     int64_t lease_until_ns;
     int64_t valid_until_ns; /**< taken and started before this, or never */
     uint32_t deliveries;    /**< tries to apply it */
-    char result_digest[DIGEST_HEX_SIZE];
+    char result_digest[HANDOFF_DIGEST_SIZE];
 };
 
 /** Durations and numbers that a desk file can set. */
@@ -138,10 +139,6 @@ extern const struct handoff_rules handoff_default_rules;
 const char *handoff_state_name(enum handoff_state state);
 const char *handoff_application_name(enum handoff_application application);
 const char *handoff_level_name(enum handoff_level level);
-/** @return whether there is such a name */
-bool handoff_state_from_name(const char *name, enum handoff_state *ret_state);
-bool handoff_application_from_name(const char *name, enum handoff_application *ret_application);
-bool handoff_level_from_name(const char *name, enum handoff_level *ret_level);
 
 /** A person may decide it now. */
 bool handoff_is_open(const struct handoff *handoff);

@@ -25,6 +25,16 @@ TEST(ids_are_uuids_of_version_7_and_sort_by_time)
     assert_memory_equal(earlier, "018bcfe5-6800", 13);
 }
 
+/** The examples of RFC 9562, appendix A.4, and of the space of URLs. */
+TEST(a_name_always_has_the_same_id)
+{
+    char id[ID_SIZE];
+    id_from_name("6ba7b810-9dad-11d1-80b4-00c04fd430c8", "www.example.com", 15, id);
+    assert_string_equal(id, "2ed6657d-e927-568b-95e1-2665a8aea6a2");
+    id_from_name("6ba7b811-9dad-11d1-80b4-00c04fd430c8", "urn:relaytrace:request:v1", 25, id);
+    assert_string_equal(id, "c60e442f-b463-5748-9819-3614d2cd0976");
+}
+
 TEST(what_is_no_id_is_noticed)
 {
     assert_false(id_is_valid(""));

@@ -6,8 +6,10 @@
  *
  *  - a decision is made once, by persons who may, before the due time, about what they have seen
  *  - no action is started that was not approved, after its approval ended, or twice
+ *  - a record that was stored is read as it was
  *  - what waits has a timer, and time does the same in one leap as in many steps
  */
+#include "handoff/record.h"
 #include "handoff/step.h"
 
 #include "base/clock.h"
@@ -27,8 +29,8 @@
 
 static const char *const persons[PERSONS] = {"olga", "otto", "ole", "agent"};
 static const char *const digests[2] = {
-    "a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0",
-    "b1b1b1b1b1b1b1b1b1b1b1b1b1b1b1b1b1b1b1b1b1b1b1b1b1b1b1b1b1b1b1b1",
+    "sha256:a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0",
+    "sha256:b1b1b1b1b1b1b1b1b1b1b1b1b1b1b1b1b1b1b1b1b1b1b1b1b1b1b1b1b1b1b1b1",
 };
 
 /** What the model remembers of one handoff. */
@@ -271,6 +273,21 @@ static void pass_time(struct world *world)
     world->now_ns -= once_in(world, 50) ? MINUTE : 0;
 }
 
+/** The store, as far as a record notices it. */
+static void check_stored(struct world *world)
+{
+    auto_buf struct buf text = {0};
+    struct handoff read;
+    struct rondo_error err;
+    handoff_encode(&world->handoff, &text);
+    memset(&read, 0xA5, sizeof(read));
+    CHECK(world, handoff_decode(text.data, text.len, &read, &err) == 0);
+    auto_buf struct buf again = {0};
+    handoff_encode(&read, &again);
+    CHECK(world, strcmp(buf_string(&text), buf_string(&again)) == 0);
+    world->handoff = read;
+}
+
 /** Carry a command out on the committed record, and commit; unless the process dies before. */
 static void carry_out(struct world *world, const struct handoff_command *command)
 {
@@ -289,6 +306,9 @@ static void carry_out(struct world *world, const struct handoff_command *command
     check_decision(world, &before, command, outcome);
     world->handoff = after;
     check_application(world, command, outcome);
+    if (once_in(world, 10)) {
+        check_stored(world);
+    }
 }
 
 /** The same command arrives again: its effect is there once. */

@@ -13,13 +13,16 @@
 #define HOUR   (60 * MINUTE)
 #define BEGIN  (1800000000 * NS_PER_S)
 
-static const char action[] = "a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0";
+static const char action[] =
+    "sha256:a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0";
 static const char other_action[] =
-    "b1b1b1b1b1b1b1b1b1b1b1b1b1b1b1b1b1b1b1b1b1b1b1b1b1b1b1b1b1b1b1b1";
-static const char checkpoint[] = "c2c2c2c2c2c2c2c2c2c2c2c2c2c2c2c2c2c2c2c2c2c2c2c2c2c2c2c2c2c2c2c2";
-static const char body[] = "d3d3d3d3d3d3d3d3d3d3d3d3d3d3d3d3d3d3d3d3d3d3d3d3d3d3d3d3d3d3d3d3";
+    "sha256:b1b1b1b1b1b1b1b1b1b1b1b1b1b1b1b1b1b1b1b1b1b1b1b1b1b1b1b1b1b1b1b1";
+static const char checkpoint[] =
+    "sha256:c2c2c2c2c2c2c2c2c2c2c2c2c2c2c2c2c2c2c2c2c2c2c2c2c2c2c2c2c2c2c2c2";
+static const char body[] =
+    "sha256:d3d3d3d3d3d3d3d3d3d3d3d3d3d3d3d3d3d3d3d3d3d3d3d3d3d3d3d3d3d3d3d3";
 static const char second_body[] =
-    "e4e4e4e4e4e4e4e4e4e4e4e4e4e4e4e4e4e4e4e4e4e4e4e4e4e4e4e4e4e4e4e4";
+    "sha256:e4e4e4e4e4e4e4e4e4e4e4e4e4e4e4e4e4e4e4e4e4e4e4e4e4e4e4e4e4e4e4e4";
 
 /** One handoff, its clock, and the facts of the last command. */
 struct scene {
@@ -809,12 +812,13 @@ TEST(t22_a_dead_letter_that_is_useless_stays_one)
     assert_refused(&scene, command, HANDOFF_TOO_LATE);
 }
 
-TEST(every_name_is_found_again)
+TEST(everything_has_a_name)
 {
     for (int i = 0; i < HANDOFF_STATE_COUNT; i++) {
-        enum handoff_state found;
-        assert_true(handoff_state_from_name(handoff_state_name((enum handoff_state)i), &found));
-        assert_int_equal(found, i);
+        assert_non_null(handoff_state_name((enum handoff_state)i));
+    }
+    for (int i = 0; i < APPLICATION_COUNT; i++) {
+        assert_non_null(handoff_application_name((enum handoff_application)i));
     }
     for (int i = 0; i < FACT_COUNT; i++) {
         assert_non_null(handoff_fact_name((enum handoff_fact)i));
@@ -822,10 +826,4 @@ TEST(every_name_is_found_again)
     for (int i = 0; i < HANDOFF_OUTCOME_COUNT; i++) {
         assert_non_null(handoff_outcome_name((enum handoff_outcome)i));
     }
-    enum handoff_level level;
-    assert_false(handoff_level_from_name("urgent", &level));
-    assert_true(handoff_level_from_name("critical", &level));
-    enum handoff_application application;
-    assert_true(handoff_application_from_name("in_doubt", &application));
-    assert_int_equal(application, APPLICATION_IN_DOUBT);
 }
