@@ -30,7 +30,7 @@ static const char *level_name(unsigned value)
     return handoff_level_name((enum handoff_level)value);
 }
 
-struct member {
+struct record_member {
     const char *key;
     enum kind kind;
     size_t offset;
@@ -53,7 +53,7 @@ struct member {
 #member, KIND_NAME, offsetof(struct handoff, member), 0, name, count \
     }
 
-static const struct member members[] = {
+static const struct record_member members[] = {
     TEXT(request_id),
     TEXT(agent_id),
     TEXT(lane_id),
@@ -101,7 +101,7 @@ static void write_int(struct json_writer *writer, const char *key, int64_t numbe
 }
 
 static void write_member(struct json_writer *writer, const struct handoff *handoff,
-                         const struct member *member)
+                         const struct record_member *member)
 {
     const char *place = (const char *)handoff + member->offset;
     switch (member->kind) {
@@ -178,7 +178,8 @@ static bool read_number(struct json_object *value, int64_t most, int64_t *ret_nu
            (json_object_is_type(value, json_type_int) && *ret_number >= 0 && *ret_number <= most);
 }
 
-static bool read_name(struct json_object *value, const struct member *member, unsigned *ret_value)
+static bool read_name(struct json_object *value, const struct record_member *member,
+                      unsigned *ret_value)
 {
     const char *name =
         json_object_is_type(value, json_type_string) ? json_object_get_string(value) : "";
@@ -190,7 +191,7 @@ static bool read_name(struct json_object *value, const struct member *member, un
     return i < member->count;
 }
 
-static bool read_member(struct json_object *root, const struct member *member,
+static bool read_member(struct json_object *root, const struct record_member *member,
                         struct handoff *handoff)
 {
     char *place = (char *)handoff + member->offset;

@@ -230,14 +230,14 @@ static int write_array(struct json_reader *json, const struct json_node *node, s
 
 static int write_object(struct json_reader *json, const struct json_node *node, struct buf *ret)
 {
-    struct member {
+    struct sorted_member {
         struct json_node name; /* the first member, for compare_names */
         const struct json_node *value;
     };
-    struct member *members = arena_new_array(&json->scratch, node->count, sizeof(*members));
+    struct sorted_member *members = arena_new_array(&json->scratch, node->count, sizeof(*members));
     for (uint32_t i = 0; i < node->count; i++) {
         const struct json_node *pair = &node->as.children[2 * (size_t)i];
-        members[i] = (struct member){.name = pair[0], .value = &pair[1]};
+        members[i] = (struct sorted_member){.name = pair[0], .value = &pair[1]};
     }
     qsort(members, node->count, sizeof(*members), compare_names);
     int r = 0;

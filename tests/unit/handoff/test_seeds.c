@@ -34,7 +34,7 @@ static const char *const digests[2] = {
 };
 
 /** What the model remembers of one handoff. */
-struct model {
+struct promises {
     bool has_approved[PERSONS]; /* since the last revision */
     int64_t approved_ns;        /* 0 = not */
     int64_t first_taken_ns;
@@ -43,12 +43,12 @@ struct model {
     bool is_applied;
 };
 
-struct world {
+struct random_world {
     uint64_t seed;
     uint64_t random;
     struct handoff_rules rules;
     struct handoff handoff; /* as committed */
-    struct model model;
+    struct promises model;
     int64_t now_ns;
 };
 
@@ -60,7 +60,7 @@ struct world {
         }                                                                             \
     } while (0)
 
-static uint64_t roll(struct world *world, uint64_t sides)
+static uint64_t roll(struct random_world *world, uint64_t sides)
 {
     uint64_t z = (world->random += UINT64_C(0x9e3779b97f4a7c15));
     z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
@@ -69,7 +69,7 @@ static uint64_t roll(struct world *world, uint64_t sides)
 }
 
 /** Once in so many times. */
-static bool once_in(struct world *world, uint64_t times)
+static bool once_in(struct random_world *world, uint64_t times)
 {
     return roll(world, times) == 0;
 }
@@ -92,7 +92,7 @@ static bool is_over(const struct handoff *handoff)
     return handoff->state >= HANDOFF_APPROVED;
 }
 
-static unsigned count_approvals(const struct model *model)
+static unsigned count_approvals(const struct promises *model)
 {
     unsigned count = 0;
     for (size_t i = 0; i < PERSONS; i++) {
@@ -101,10 +101,10 @@ static unsigned count_approvals(const struct model *model)
     return count;
 }
 
-static void check_decision(struct world *world, const struct handoff *before,
+static void check_decision(struct random_world *world, const struct handoff *before,
                            const struct handoff_command *command, enum handoff_outcome outcome)
 {
-    struct model *model = &world->model;
+    struct promises *model = &world->model;
     size_t person = 0;
     bool is_approval =
         command->kind == HANDOFF_APPROVE && (outcome == HANDOFF_DONE || outcome == HANDOFF_PARTIAL);
@@ -130,10 +130,10 @@ static void check_decision(struct world *world, const struct handoff *before,
     }
 }
 
-static void check_application(struct world *world, const struct handoff_command *command,
+static void check_application(struct random_world *world, const struct handoff_command *command,
                               enum handoff_outcome outcome)
 {
-    struct model *model = &world->model;
+    struct promises *model = &world->model;
     if (outcome != HANDOFF_DONE) {
         return;
     }
@@ -157,7 +157,7 @@ static void check_application(struct world *world, const struct handoff_command 
     }
 }
 
-static void check_record(struct world *world, const struct handoff *before,
+static void check_record(struct random_world *world, const struct handoff *before,
                          const struct handoff *after, const struct handoff_facts *facts)
 {
     struct timer timer = handoff_timer(after, &world->rules);
@@ -183,7 +183,7 @@ static void check_record(struct world *world, const struct handoff *before,
 }
 
 /** What time did between two commits, as the facts tell it. */
-static void note_doubts(struct world *world, const struct handoff_facts *facts)
+static void note_doubts(struct random_world *world, const struct handoff_facts *facts)
 {
     for (size_t i = 0; i < facts->count; i++) {
         world->model.doubts += facts->facts[i] == FACT_IN_DOUBT ? 1 : 0;
@@ -193,7 +193,7 @@ static void note_doubts(struct world *world, const struct handoff_facts *facts)
 /* ---- The world ------------------------------------------------------------------------------ */
 
 /** What somebody would do next: without it most handoffs would end before anything happens. */
-static enum handoff_command_kind next_kind(struct world *world)
+static enum handoff_command_kind next_kind(struct random_world *world)
 {
     static const enum handoff_command_kind waiting[] = {HANDOFF_APPROVE, HANDOFF_APPROVE,
                                                         HANDOFF_ASK,     HANDOFF_REROUTE,
@@ -216,7 +216,7 @@ static enum handoff_command_kind next_kind(struct world *world)
     }
 }
 
-static struct handoff_command random_command(struct world *world)
+static struct handoff_command random_command(struct random_world *world)
 {
     static const char *const consumers[] = {"process-1", "process-2"};
     static const char *const desks[] = {"desk-1", "desk-2", "desk-3", "desk-4", "desk-5"};
@@ -247,7 +247,7 @@ static struct handoff_command random_command(struct world *world)
 }
 
 /** One leap, or a stop on the way: the same. */
-static void check_leap(struct world *world, int64_t leap_ns)
+static void check_leap(struct random_world *world, int64_t leap_ns)
 {
     struct handoff direct = world->handoff;
     struct handoff slow = world->handoff;
@@ -261,7 +261,7 @@ static void check_leap(struct world *world, int64_t leap_ns)
     CHECK(world, facts.count == more.count);
 }
 
-static void pass_time(struct world *world)
+static void pass_time(struct random_world *world)
 {
     static const int64_t leaps[] = {0,          NS_PER_S,    10 * NS_PER_S, 40 * NS_PER_S,
                                     5 * MINUTE, 40 * MINUTE, 5 * HOUR,      30 * HOUR};
@@ -274,7 +274,7 @@ static void pass_time(struct world *world)
 }
 
 /** The store, as far as a record notices it. */
-static void check_stored(struct world *world)
+static void check_stored(struct random_world *world)
 {
     auto_buf struct buf text = {0};
     struct handoff read;
@@ -289,7 +289,7 @@ static void check_stored(struct world *world)
 }
 
 /** Carry a command out on the committed record, and commit; unless the process dies before. */
-static void carry_out(struct world *world, const struct handoff_command *command)
+static void carry_out(struct random_world *world, const struct handoff_command *command)
 {
     struct handoff_facts facts = {0};
     struct handoff before = world->handoff;
@@ -312,7 +312,7 @@ static void carry_out(struct world *world, const struct handoff_command *command
 }
 
 /** The same command arrives again: its effect is there once. */
-static void repeat(struct world *world, const struct handoff_command *command)
+static void repeat(struct random_world *world, const struct handoff_command *command)
 {
     struct handoff_facts facts = {0};
     struct handoff again = world->handoff;
@@ -327,7 +327,7 @@ static void repeat(struct world *world, const struct handoff_command *command)
 
 static void run_seed(uint64_t seed, uint64_t *states, uint64_t *applications)
 {
-    struct world world = {
+    struct random_world world = {
         .seed = seed, .random = seed, .rules = handoff_default_rules, .now_ns = BEGIN};
     struct handoff_facts facts = {0};
     struct handoff_request request = {

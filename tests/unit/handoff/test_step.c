@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Each transition of the specification, T1 to T22, and each of its guards violated. */
+/* long: one machine, and a test for each of its transitions and guards */
 #include "handoff/step.h"
 
 #include "base/clock.h"
