@@ -1,15 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-/*
- * Vectors are kept as one signed byte for each dimension: the cosine of two such vectors differs
- * from that of the originals in the third digit, and all of an owner's are compared with each
- * question, so that their size is what a search costs.
- */
 #include "memory/vectors.h"
 
 #include "base/auto.h"
 #include "base/cancel.h"
 #include "base/clock.h"
 #include "base/memory.h"
+#include "model/compact_vector.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -67,26 +63,6 @@ static bool is_up(struct vectors *vectors)
     return vectors->problem[0] == '\0';
 }
 
-/** Append floats as bytes. A vector of zeros, or of what is no number, gives nothing. */
-static void encode(const struct buf *floats, struct buf *ret_bytes)
-{
-    size_t count = floats->len / sizeof(float);
-    float largest = 0;
-    for (size_t i = 0; i < count; i++) {
-        float value;
-        memcpy(&value, floats->data + i * sizeof(value), sizeof(value));
-        value = value < 0 ? -value : value;
-        largest = value > largest ? value : largest;
-    }
-    for (size_t i = 0; i < count && largest > 0; i++) {
-        float value;
-        memcpy(&value, floats->data + i * sizeof(value), sizeof(value));
-        float scaled = value / largest * 127;
-        signed char byte = (signed char)(scaled < 0 ? scaled - 0.5F : scaled + 0.5F);
-        buf_append(ret_bytes, &byte, 1);
-    }
-}
-
 /** Ask for vectors. @return whether they came; else problem says why */
 static bool embed(struct vectors *vectors, const char *const *texts, size_t count,
                   struct buf *ret_vectors)
@@ -98,7 +74,7 @@ static bool embed(struct vectors *vectors, const char *const *texts, size_t coun
         options->embed(options->context, texts, count, REQUEST_NS, vectors->cancel, floats, &err);
     for (size_t i = 0; i < count; i++) {
         if (r == 0) {
-            encode(&floats[i], &ret_vectors[i]);
+            compact_vector_write(&floats[i], &ret_vectors[i]);
         }
         buf_fini(&floats[i]);
     }
@@ -190,25 +166,15 @@ int vectors_fill(struct vectors *vectors, struct store *store, const char *owner
 /* ---- Search ---------------------------------------------------------------------------------- */
 
 struct nearest {
-    const signed char *question;
+    const char *question;
     size_t len;
-    double norm; /* square of its length */
+    double norm; /* of the question */
     int64_t now_ns;
     double (*weigh)(const struct store_memory *memory, int64_t now_ns);
     struct vectors_near *near;
     size_t top;
     size_t count;
 };
-
-/** Sum of products; no overflow below 133,000 dimensions. */
-static int32_t product(const signed char *left, const signed char *right, size_t len)
-{
-    int32_t sum = 0;
-    for (size_t i = 0; i < len; i++) {
-        sum += (int32_t)left[i] * right[i];
-    }
-    return sum;
-}
 
 /** Enter one in the list, which is in order. */
 static void enter(struct nearest *nearest, struct vectors_near near)
@@ -227,17 +193,15 @@ static void enter(struct nearest *nearest, struct vectors_near near)
 static bool compare(const struct store_memory *memory, void *context)
 {
     struct nearest *nearest = context;
-    const signed char *vector = memory->vector;
     if (memory->vector_len != nearest->len) {
         return true;
     }
-    int32_t norm = product(vector, vector, nearest->len);
-    int32_t dot = product(vector, nearest->question, nearest->len);
-    if (norm > 0 && dot > 0) {
+    double nearness =
+        compact_vector_nearness(memory->vector, nearest->question, nearest->len, nearest->norm);
+    if (nearness > 0) {
         double weight = nearest->weigh(memory, nearest->now_ns);
-        double square = (double)dot * dot / ((double)norm * nearest->norm);
         enter(nearest,
-              (struct vectors_near){.id = memory->id, .nearness = square * weight * weight});
+              (struct vectors_near){.id = memory->id, .nearness = nearness * weight * weight});
     }
     return true;
 }
@@ -253,10 +217,9 @@ int vectors_search(struct vectors *vectors, struct store *store,
         return 0;
     }
     struct nearest nearest = {
-        .question = (const signed char *)bytes.data,
+        .question = bytes.data,
         .len = bytes.len,
-        .norm =
-            product((const signed char *)bytes.data, (const signed char *)bytes.data, bytes.len),
+        .norm = compact_vector_norm(bytes.data, bytes.len),
         .now_ns = question->now_ns,
         .weigh = weigh,
         .near = ret_near,
