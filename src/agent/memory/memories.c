@@ -7,6 +7,7 @@
 #include "agent/memory/memories.h"
 
 #include "agent/memory/consolidation_record.h"
+#include "agent/memory/embedding.h"
 #include "agent/memory/settings.h"
 #include "base/auto.h"
 #include "base/clock.h"
@@ -551,21 +552,19 @@ static int embed_texts(void *context, const char *const *texts, size_t count, in
     return model_embed(context, texts, count, timeout_ns, cancel, ret_vectors, err);
 }
 
-static const char *unless_empty(const char *text)
+/** Without its model an agent finds memories by their words: no reason not to start. */
+static void open_vectors(struct agent_memories *memories, const struct agent_memories_parts *parts)
 {
-    return text[0] == '\0' ? NULL : text;
-}
-
-/** Vectors are named by their model and, where it is not the provider's own, its address. */
-static void start_vectors(struct agent_memories *memories)
-{
-    const struct memory_embeddings *given = &memories->settings.embeddings;
     auto_buf struct buf name = {0};
-    buf_printf(&name, "%s:%s%s%s", model_provider(memories->embedding),
-               model_name(memories->embedding), given->base_url[0] == '\0' ? "" : "@",
-               given->base_url);
-    if (name.len > LIMIT_MEMORY_MODEL_LEN) {
-        snprintf(memories->problem, sizeof(memories->problem), "the address is too long");
+    const struct embedding_parts needs = {
+        .runtime = parts->runtime,
+        .http = parts->http,
+        .role = parts->role,
+        .is_dry_run = parts->is_dry_run,
+    };
+    memories->embedding =
+        embedding_open(&needs, &memories->settings.embeddings, "memory", &name, memories->problem);
+    if (memories->embedding == NULL) {
         return;
     }
     const struct vectors_options options = {
@@ -575,37 +574,6 @@ static void start_vectors(struct agent_memories *memories)
         .clock = runtime_clock(memories->runtime),
     };
     memories->vectors = vectors_new(&options);
-}
-
-/** Without its model an agent finds memories by their words: no reason not to start. */
-static void open_vectors(struct agent_memories *memories, const struct agent_memories_parts *parts)
-{
-    const struct memory_embeddings *given = &memories->settings.embeddings;
-    struct rondo_error err = {0};
-    const char *usual = model_embed_default(given->provider);
-    const struct model_options options = {
-        .provider = given->provider,
-        .name = given->model[0] != '\0' ? given->model : usual,
-        .base_url = unless_empty(given->base_url),
-        .api_key_env = unless_empty(given->api_key_env),
-        .folder = parts->role->folder,
-        .price_input_micro = -1,
-        .price_output_micro = -1,
-        .http = parts->http,
-        .clock = runtime_clock(parts->runtime),
-        .random = runtime_random(parts->runtime),
-    };
-    if (!given->is_given || parts->is_dry_run) {
-        return;
-    }
-    if (options.name == NULL) {
-        snprintf(memories->problem, sizeof(memories->problem),
-                 "memory.embeddings: name the model of provider `%.64s`", given->provider);
-    } else if (model_open(&options, &memories->embedding, &err) < 0) {
-        snprintf(memories->problem, sizeof(memories->problem), "%s", err.message);
-    } else {
-        start_vectors(memories);
-    }
 }
 
 int64_t agent_memories_resume_messages(const struct agent_memories *memories)

@@ -66,31 +66,6 @@ static void read_consolidation(struct json_object *part, struct memory_settings 
         model == NULL || model[0] == '\0' ? NULL : memory_dup_string(model);
 }
 
-/** A text of a section that may be absent. @return owned */
-static char *dup_text(struct json_object *section, const char *name)
-{
-    const char *text = json_get_string(section, name, NULL);
-    return memory_dup_string(text == NULL ? "" : text);
-}
-
-/** The provider: of the section, else of the role's model; OpenAI's where that has none. */
-static void read_embeddings(const struct role *role, struct json_object *section,
-                            struct memory_embeddings *embeddings)
-{
-    embeddings->provider = dup_text(section, "provider");
-    embeddings->model = dup_text(section, "model");
-    embeddings->base_url = dup_text(section, "base_url");
-    embeddings->api_key_env = dup_text(section, "api_key_env");
-    embeddings->is_given = embeddings->provider[0] != '\0' || embeddings->model[0] != '\0' ||
-                           embeddings->base_url[0] != '\0';
-    const char *of_role = role->model.provider == NULL ? "" : role->model.provider;
-    if (embeddings->provider[0] == '\0') {
-        free(embeddings->provider);
-        bool has_own = of_role[0] != '\0' && strcmp(of_role, "anthropic") != 0;
-        embeddings->provider = memory_dup_string(has_own ? of_role : "openai");
-    }
-}
-
 int memory_settings_read(const struct role *role, const char *agent_id,
                          struct memory_settings *ret_settings)
 {
@@ -103,7 +78,7 @@ int memory_settings_read(const struct role *role, const char *agent_id,
     read_kind(section, "semantic", "max_memories", STORE_SEMANTIC, ret_settings);
     read_kind(section, "procedural", "max_procedures", STORE_PROCEDURAL, ret_settings);
     read_consolidation(json_member(section, "consolidation"), ret_settings);
-    read_embeddings(role, json_member(section, "embeddings"), &ret_settings->embeddings);
+    embedding_settings_read(role, json_member(section, "embeddings"), &ret_settings->embeddings);
     ret_settings->resume_messages =
         (int64_t)clamp(json_get_int(section, "max_resume_messages", 20), RESUME_MESSAGES_MAX);
     return 1;
@@ -113,9 +88,6 @@ void memory_settings_fini(struct memory_settings *settings)
 {
     free(settings->owner);
     free(settings->consolidation_model);
-    free(settings->embeddings.provider);
-    free(settings->embeddings.model);
-    free(settings->embeddings.base_url);
-    free(settings->embeddings.api_key_env);
+    embedding_settings_fini(&settings->embeddings);
     *settings = (struct memory_settings){0};
 }

@@ -3,6 +3,7 @@
  */
 #pragma once
 
+#include "agent/memory/embedding.h"
 #include "store/memories.h"
 
 #include <stdbool.h>
@@ -17,15 +18,6 @@ enum memory_consolidation {
     CONSOLIDATE_AFTER_SESSION,    /**< after all runs */
 };
 
-/** The model for vectors; texts may be "". */
-struct memory_embeddings {
-    bool is_given; /**< without it, memories are found by their words only */
-    char *provider;
-    char *model;
-    char *base_url;
-    char *api_key_env;
-};
-
 struct memory_settings {
     char *owner; /**< the agent, or "shared:NAME" */
     bool is_enabled[STORE_MEMORY_KIND_COUNT];
@@ -33,7 +25,7 @@ struct memory_settings {
     enum memory_consolidation consolidation;
     uint64_t consolidation_episodes; /**< of one batch */
     char *consolidation_model;       /**< NAME or PROVIDER:NAME; NULL = the role's */
-    struct memory_embeddings embeddings;
+    struct embedding_settings embeddings;
     int64_t resume_messages; /**< that a resumed conversation begins with */
 };
 
