@@ -73,8 +73,10 @@ struct agent {
     struct tool_surroundings surroundings; /* of tools and servers */
     struct json_object *security;          /* spec.security.tools, where tools need it; or NULL */
     struct toolbox *toolbox;
-    char **hide_paths;    /* what tools and their commands must not reach; owned */
-    char **protect_paths; /* or not change; owned */
+    struct documents *documents;      /* NULL = the role has none */
+    struct model *document_embedding; /* makes their vectors; NULL = they are found by words */
+    char **hide_paths;                /* what tools and their commands must not reach; owned */
+    char **protect_paths;             /* or not change; owned */
     struct mcp_shared *shared;
     struct cancel *interrupt; /* of the answer under way, see agent_set_interrupt */
     int64_t started_ns;       /* monotonic: when this process began the iteration; later by the time

@@ -3,6 +3,7 @@
 #include "agent/internal.h"
 #include "agent/output.h"
 
+#include "agent/documents.h"
 #include "agent/memory/memories.h"
 #include "agent/spec/pin.h"
 #include "base/auto.h"
@@ -11,7 +12,6 @@
 #include "base/memory.h"
 #include "loop/hidden_paths.h"
 #include "loop/limits_ahead.h"
-#include "tool/data/documents.h"
 #include "tool/data/skills.h"
 
 #include <json-c/json.h>
@@ -166,15 +166,6 @@ static int open_entry(struct agent *agent, struct json_object *entry, struct ron
     return r;
 }
 
-/** The tool of `spec.ingest`, where the role has it. */
-static int open_documents(struct agent *agent, struct rondo_error *err)
-{
-    struct json_object *spec = json_member(agent->config.role->normal, "spec");
-    struct json_object *ingest = json_member(spec, "ingest");
-    struct json_object *resources = json_member(json_member(spec, "security"), "resources");
-    return ingest == NULL ? 0 : documents_open(agent->toolbox, ingest, resources, err);
-}
-
 /** The tool of `spec.auto_skills`, where skills were found. */
 static int open_skills(struct agent *agent, struct rondo_error *err)
 {
@@ -191,6 +182,7 @@ static int open_tools(struct agent *agent, const struct loop_spec *spec, struct 
         return r;
     }
     agent->surroundings.mcp = agent->shared;
+    agent_prepare_documents(agent, spec->agent_id);
     agent->toolbox = toolbox_new(&agent->surroundings);
     struct json_object *entries = agent->config.role->tools;
     size_t count = entries == NULL ? 0 : json_object_array_length(entries);
@@ -205,7 +197,7 @@ static int open_tools(struct agent *agent, const struct loop_spec *spec, struct 
             error_prefix(err, "spec.tools[%zu]", i);
         }
     }
-    r = r < 0 ? r : open_documents(agent, err);
+    r = r < 0 ? r : agent_open_documents(agent, err);
     r = r < 0 ? r : open_skills(agent, err);
     return r < 0 ? r : agent_open_follow_ups(agent, err);
 }
@@ -340,7 +332,7 @@ int agent_open(struct runtime *runtime, const struct loop_spec *spec,
 void agent_tell_policies(const struct agent *agent)
 {
     size_t count = toolbox_count(agent->toolbox);
-    struct policy_resource *resources = memory_new_zero(count + 2, sizeof(*resources));
+    struct policy_resource *resources = memory_new_zero(count + 3, sizeof(*resources));
     for (size_t i = 0; i < count; i++) {
         const struct tool *tool = toolbox_at(agent->toolbox, i);
         resources[i] = (struct policy_resource){
@@ -355,8 +347,10 @@ void agent_tell_policies(const struct agent *agent)
         .id = agent->config.model,
         .origin = agent->config.provider,
     };
-    size_t models = agent_memories_model(agent->memories, &resources[count + 1]) ? 2 : 1;
-    loop_set_resources(agent->loop, resources, count + models);
+    size_t end = count + 1;
+    end += agent_memories_model(agent->memories, &resources[end]);
+    end += agent_document_model(agent, &resources[end]);
+    loop_set_resources(agent->loop, resources, end);
     free(resources);
 }
 
@@ -379,6 +373,7 @@ void agent_free(struct agent *agent)
     }
     agent_memory_fini(&agent->memory);
     toolbox_free(agent->toolbox);
+    agent_free_documents(agent);
     agent_memories_free(agent->memories);
     mcp_shared_free(agent->shared);
     spending_fini(&agent->spending);

@@ -118,7 +118,6 @@ static void find_ingest(const struct role *role, struct json_object *ingest,
                         struct role_findings *findings)
 {
     struct json_object *sources = json_member(ingest, "sources");
-    struct json_object *embeddings = json_member(ingest, "embeddings");
     size_t count =
         json_object_is_type(sources, json_type_array) ? json_object_array_length(sources) : 0;
     for (size_t i = 0; i < count; i++) {
@@ -128,11 +127,6 @@ static void find_ingest(const struct role *role, struct json_object *ingest,
             snprintf(path, sizeof(path), "spec.ingest.sources[%zu]", i);
             warn(role, findings, path, "%.80s is not read: only files with text are", source);
         }
-    }
-    if (json_get_string(embeddings, "provider", "")[0] != '\0' ||
-        json_get_string(embeddings, "model", "")[0] != '\0') {
-        warn(role, findings, "spec.ingest.embeddings",
-             "embeddings are not used: documents are found by their words");
     }
 }
 

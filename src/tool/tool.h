@@ -17,6 +17,7 @@
 #include <stdint.h>
 
 struct clock;
+struct documents;
 struct dotenv;
 struct http_client;
 struct json_object;
@@ -56,8 +57,9 @@ struct tool_surroundings {
     struct json_object *security_tools; /**< normal form of spec.security.tools, or NULL */
     mcp_ask_fn *ask_form;               /**< NULL: nobody is there to answer servers */
     void *ask_context;
-    struct mcp_shared *mcp; /**< servers of rondo.yaml, or NULL */
-    struct cancel *cancel;  /**< ends waiting for servers while tools are opened; or NULL */
+    struct mcp_shared *mcp;      /**< servers of rondo.yaml, or NULL */
+    struct documents *documents; /**< of the agent, which web_scraper adds to; or NULL */
+    struct cancel *cancel;       /**< ends waiting for servers while tools are opened; or NULL */
 };
 
 /** One call. Borrowed. */
@@ -84,6 +86,9 @@ void tool_result_fini(struct tool_result *result);
 /** Make the result an error: formatted text, by convention beginning with "Error: ". */
 void tool_fail(struct tool_result *result, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+
+/** Replace what is no UTF-8, and NUL bytes, by U+FFFD; of what a call returns the toolbox does. */
+void tool_result_make_text(struct tool_result *result);
 
 /** Cut the text to `max` bytes, "\n[truncated]" counted in, on a character boundary. */
 void tool_result_truncate(struct tool_result *result, size_t max);

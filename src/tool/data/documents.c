@@ -3,15 +3,19 @@
 #include "tool/data/documents.h"
 
 #include "base/auto.h"
+#include "base/cancel.h"
 #include "base/clock.h"
+#include "base/digest.h"
 #include "base/error.h"
 #include "base/json/json.h"
 #include "base/limits.h"
 #include "base/memory.h"
 #include "base/text/utf8.h"
 #include "role/role.h"
+#include "store/store.h"
 #include "tool/builtin/html.h"
 #include "tool/data/document_files.h"
+#include "tool/data/document_pieces.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -36,6 +40,10 @@
 #define MOST_WORDS 64
 /** Instructions of SQLite's machine between two looks at the time. */
 #define LOOK_EVERY 1000
+/** Pieces that one order of a search has: by words, and by vectors. */
+#define MOST_CANDIDATES 50
+/** Reciprocal rank fusion: how much less a lower place counts. */
+#define RANK_BASE 60.0
 
 /** A file that two patterns name is read once. */
 struct file_mark {
@@ -45,16 +53,19 @@ struct file_mark {
 
 struct documents {
     const struct tool_surroundings *around;
-    struct json_object *ingest; /* owned reference */
+    struct json_object *ingest; /* owned reference, or NULL */
+    struct store *store;
+    char prefix[DOCUMENT_KEY_PREFIX_SIZE]; /* of keys in the store */
     size_t most_file_bytes;
     size_t most_bytes;
-    size_t chunk, overlap;
-    bool is_by_paragraph;
+    struct document_chunking chunking;
+    char *problem;
 
-    pthread_mutex_t lock; /* of what follows */
-    sqlite3 *index;       /* NULL = not read yet */
+    pthread_mutex_t lock;             /* of what follows */
+    struct document_vectors *vectors; /* NULL = by words only */
+    sqlite3 *index;                   /* NULL = not read yet */
     sqlite3_stmt *insert;
-    size_t files, bytes;
+    size_t files, bytes, pages;
     size_t unread;           /* files that are no text, or too much */
     struct file_mark *marks; /* of the files that were seen */
     bool is_failing;
@@ -66,17 +77,18 @@ struct documents {
 
 /* ---- Pieces --------------------------------------------------------------------------------- */
 
-static void add_piece(struct documents *self, const char *source, const char *text, size_t len)
+/** A text that is being cut. */
+struct cutting {
+    struct documents *self;
+    const char *source;
+};
+
+static void add_piece(void *context, const char *text, size_t len)
 {
-    while (len > 0 && isspace((unsigned char)text[0])) {
-        text++;
-        len--;
-    }
-    while (len > 0 && isspace((unsigned char)text[len - 1])) {
-        len--;
-    }
+    struct documents *self = ((const struct cutting *)context)->self;
+    const char *source = ((const struct cutting *)context)->source;
     self->end = self->end == DOCUMENT_END_ALL ? document_bounds_check(self->bounds) : self->end;
-    if (len == 0 || self->end != DOCUMENT_END_ALL) {
+    if (self->end != DOCUMENT_END_ALL) {
         return;
     }
     sqlite3_bind_text(self->insert, 1, text, (int)len, SQLITE_STATIC);
@@ -84,47 +96,6 @@ static void add_piece(struct documents *self, const char *source, const char *te
     self->is_failing = sqlite3_step(self->insert) != SQLITE_DONE || self->is_failing;
     sqlite3_reset(self->insert);
     sqlite3_clear_bindings(self->insert);
-}
-
-/** Where the character at or before a place begins. */
-static size_t character_at(const char *text, size_t at)
-{
-    while (at > 0 && ((unsigned char)text[at] & 0xC0) == 0x80) {
-        at--;
-    }
-    return at;
-}
-
-/** Pieces of one size, each with the end of the one before. */
-static void cut_fixed(struct documents *self, const char *source, const char *text, size_t len)
-{
-    for (size_t from = 0; from < len;) {
-        size_t end = len - from > self->chunk ? character_at(text, from + self->chunk) : len;
-        add_piece(self, source, text + from, end - from);
-        size_t next = end == len ? len : character_at(text, end - self->overlap);
-        from = next > from ? next : end;
-    }
-}
-
-/** Whole paragraphs, as many as fit; one that is too long is cut like a text without any. */
-static void cut_paragraphs(struct documents *self, const char *source, const char *text, size_t len)
-{
-    size_t from = 0;
-    size_t end = 0;
-    while (end < len) {
-        const char *blank = memmem(text + end, len - end, "\n\n", 2);
-        size_t next = blank == NULL ? len : (size_t)(blank - text) + 2;
-        if (next - from > self->chunk && end > from) {
-            add_piece(self, source, text + from, end - from);
-            from = end;
-        }
-        if (next - from > self->chunk) {
-            cut_fixed(self, source, text + from, next - from);
-            from = next;
-        }
-        end = next;
-    }
-    add_piece(self, source, text + from, len - from);
 }
 
 static bool is_text(const struct buf *bytes)
@@ -145,19 +116,20 @@ static bool ends_with(const char *path, const char *end)
     return len >= strlen(end) && strcasecmp(path + len - strlen(end), end) == 0;
 }
 
+static void cut(struct documents *self, const char *source, const struct buf *text)
+{
+    struct cutting cutting = {self, source};
+    document_pieces(&self->chunking, buf_string(text), text->len, add_piece, &cutting);
+}
+
 static void add_text(struct documents *self, const char *path, const struct buf *bytes)
 {
     auto_buf struct buf plain = {0};
-    const struct buf *text = bytes;
-    if (ends_with(path, ".html") || ends_with(path, ".htm")) {
+    bool is_html = ends_with(path, ".html") || ends_with(path, ".htm");
+    if (is_html) {
         html_to_markdown(buf_string(bytes), bytes->len, bytes->len, &plain);
-        text = &plain;
     }
-    if (self->is_by_paragraph) {
-        cut_paragraphs(self, path, buf_string(text), text->len);
-    } else {
-        cut_fixed(self, path, buf_string(text), text->len);
-    }
+    cut(self, path, is_html ? &plain : bytes);
 }
 
 /* ---- Reading -------------------------------------------------------------------------------- */
@@ -217,7 +189,7 @@ static bool take_file(const char *path, int fd, void *context)
     return self->files <= DOCUMENTS_MAX_FILES && !self->is_failing && self->end == DOCUMENT_END_ALL;
 }
 
-static int read_documents(struct documents *self)
+static void read_files(struct documents *self)
 {
     struct json_object *sources = json_member(self->ingest, "sources");
     size_t count =
@@ -235,13 +207,77 @@ static int read_documents(struct documents *self)
                 self->end == DOCUMENT_END_ALL && end != DOCUMENT_END_NAMES ? end : self->end;
         }
     }
-    return self->is_failing || self->end != DOCUMENT_END_ALL ? -1 : 0;
+}
+
+static bool read_page(const struct store_document *document, void *context)
+{
+    struct documents *self = context;
+    auto_json struct json_object *page = NULL;
+    auto_buf struct buf text = {0};
+    if (json_parse(document->data, document->data_len, &page, NULL) < 0) {
+        return true;
+    }
+    const char *content = json_get_string(page, "text", "");
+    buf_append_string(&text, content);
+    cut(self, json_get_string(page, "url", ""), &text);
+    self->pages++;
+    return !self->is_failing && self->end == DOCUMENT_END_ALL;
+}
+
+static void read_pages(struct documents *self)
+{
+    const struct store_document_query query = {
+        .collection = DOCUMENT_PAGES_COLLECTION,
+        .prefix = self->prefix,
+    };
+    int r = self->store->ops->read_documents(self->store, &query, read_page, self, NULL);
+    self->is_failing = r < 0 || self->is_failing;
+}
+
+/* ---- The index ------------------------------------------------------------------------------ */
+
+/** Begin to add pieces. @return whether that is possible */
+static bool begin_adding(struct documents *self)
+{
+    return sqlite3_exec(self->index, "BEGIN", NULL, NULL, NULL) == SQLITE_OK &&
+           sqlite3_prepare_v2(self->index, "INSERT INTO piece(content, source) VALUES(?, ?)", -1,
+                              &self->insert, NULL) == SQLITE_OK;
+}
+
+/** @return whether the pieces are in the index */
+static bool end_adding(struct documents *self)
+{
+    sqlite3_finalize(self->insert);
+    self->insert = NULL;
+    bool is_done = !self->is_failing && self->end == DOCUMENT_END_ALL &&
+                   sqlite3_exec(self->index, "COMMIT", NULL, NULL, NULL) == SQLITE_OK;
+    if (!is_done) {
+        sqlite3_exec(self->index, "ROLLBACK", NULL, NULL, NULL);
+    }
+    return is_done;
+}
+
+static bool fill_index(struct documents *self)
+{
+    static const char schema[] = "CREATE VIRTUAL TABLE piece USING fts5(content, source UNINDEXED, "
+                                 "tokenize='porter unicode61 remove_diacritics 2')";
+    bool is_begun =
+        sqlite3_exec(self->index, schema, NULL, NULL, NULL) == SQLITE_OK && begin_adding(self);
+    if (is_begun) {
+        read_files(self);
+        read_pages(self);
+    }
+    free(self->marks);
+    self->marks = NULL;
+    return end_adding(self) && is_begun &&
+           (self->vectors == NULL || document_vectors_begin(self->vectors, self->index));
 }
 
 static void forget(struct documents *self)
 {
     self->files = 0;
     self->bytes = 0;
+    self->pages = 0;
     self->unread = 0;
     self->is_failing = false;
     self->is_cut = false;
@@ -258,28 +294,183 @@ static bool make_index(struct documents *self)
         return true;
     }
     self->end = DOCUMENT_END_ALL;
-    sqlite3 *index = NULL;
     /* opens: a database in memory */
-    bool is_made = sqlite3_open_v2(":memory:", &index, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX,
-                                   NULL) == SQLITE_OK &&
-                   sqlite3_exec(index,
-                                "CREATE VIRTUAL TABLE piece USING fts5(content, source UNINDEXED, "
-                                "tokenize='porter unicode61 remove_diacritics 2'); BEGIN",
-                                NULL, NULL, NULL) == SQLITE_OK &&
-                   sqlite3_prepare_v2(index, "INSERT INTO piece(content, source) VALUES(?, ?)", -1,
-                                      &self->insert, NULL) == SQLITE_OK;
-    is_made = is_made && read_documents(self) == 0;
-    sqlite3_finalize(self->insert);
-    self->insert = NULL;
-    free(self->marks);
-    self->marks = NULL;
-    is_made = is_made && sqlite3_exec(index, "COMMIT", NULL, NULL, NULL) == SQLITE_OK;
-    if (!is_made) {
-        sqlite3_close(index);
-        return false;
+    int code = sqlite3_open_v2(":memory:", &self->index,
+                               SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
+    if (code == SQLITE_OK && fill_index(self)) {
+        return true;
     }
-    self->index = index;
-    return true;
+    sqlite3_close(self->index);
+    self->index = NULL;
+    return false;
+}
+
+static void write_unread(const struct documents *self, struct buf *out)
+{
+    if (self->end == DOCUMENT_END_CANCELLED) {
+        buf_append_string(out, "cancelled while the documents were read");
+    } else if (self->end == DOCUMENT_END_LATE) {
+        buf_printf(out,
+                   "the documents cannot be read in the time of the call (%zu files were read)",
+                   self->files);
+    } else {
+        buf_append_string(out, "the documents cannot be indexed");
+    }
+}
+
+static struct document_bounds bounds_of(const struct documents *self, const struct tool_call *call)
+{
+    return (struct document_bounds){
+        .clock = self->around->clock == NULL ? clock_system() : self->around->clock,
+        .cancel = call->cancel,
+        .deadline_ns = call->deadline_ns,
+        .names_left = self->most_names,
+    };
+}
+
+/* ---- Pages ---------------------------------------------------------------------------------- */
+
+struct kept_page {
+    char key[DOCUMENT_KEY_PREFIX_SIZE + DIGEST_HEX_SIZE];
+    bool is_there;
+};
+
+static bool note_page(const struct store_document *document, void *context)
+{
+    (void)document;
+    ((struct kept_page *)context)->is_there = true;
+    return false;
+}
+
+static int find_page(const struct documents *self, const char *url, struct kept_page *ret_page,
+                     struct rondo_error *err)
+{
+    unsigned char bytes[DIGEST_SIZE];
+    char hex[DIGEST_HEX_SIZE];
+    struct digest digest = digest_begin();
+    digest_add(&digest, url, strlen(url));
+    digest_finish(&digest, bytes);
+    digest_hex(bytes, hex);
+    snprintf(ret_page->key, sizeof(ret_page->key), "%s%s", self->prefix, hex);
+    const struct store_document_query query = {
+        .collection = DOCUMENT_PAGES_COLLECTION,
+        .key = ret_page->key,
+    };
+    return self->store->ops->read_documents(self->store, &query, note_page, ret_page, err);
+}
+
+static int store_page(struct documents *self, const char *url, const struct buf *text,
+                      struct rondo_error *err)
+{
+    auto_buf struct buf json = {0};
+    struct kept_page page = {0};
+    bool is_applied = false;
+    struct json_writer writer = json_writer(&json);
+    json_begin_object(&writer, NULL);
+    json_write_string(&writer, "url", url);
+    json_write_string(&writer, "text", buf_string(text));
+    json_end_object(&writer);
+    if (json.len > (size_t)LIMIT_DOCUMENT_BYTES) {
+        return error_set(err, RONDO_ERR_LIMIT, "the page is too long to be kept");
+    }
+    int r = find_page(self, url, &page, err);
+    if (r == 0 && !page.is_there && self->pages >= DOCUMENTS_MAX_PAGES) {
+        r = error_set(err, RONDO_ERR_LIMIT, "the agent keeps %zu pages already", self->pages);
+    }
+    const struct store_change change = {
+        .kind = STORE_PUT,
+        .collection = DOCUMENT_PAGES_COLLECTION,
+        .key = page.key,
+        .data = json.data,
+        .data_len = json.len,
+        .if_version = STORE_ANY_VERSION,
+    };
+    if (r == 0) {
+        r = self->store->ops->change_documents(self->store, &change, 1, &is_applied, err);
+    }
+    self->pages += r == 0 && !page.is_there;
+    return r;
+}
+
+static int64_t newest_piece(const struct documents *self)
+{
+    sqlite3_stmt *select = NULL;
+    int64_t id = 0;
+    if (sqlite3_prepare_v2(self->index, "SELECT max(rowid) FROM piece", -1, &select, NULL) ==
+            SQLITE_OK &&
+        sqlite3_step(select) == SQLITE_ROW) {
+        id = sqlite3_column_int64(select, 0);
+    }
+    sqlite3_finalize(select);
+    return id;
+}
+
+static void drop_pieces(struct documents *self, const char *source)
+{
+    static const char *const statements[] = {
+        "DELETE FROM vector WHERE id IN (SELECT rowid FROM piece WHERE source = ?1)",
+        "DELETE FROM piece WHERE rowid IN (SELECT rowid FROM piece WHERE source = ?1)",
+    };
+    for (size_t i = self->vectors == NULL ? 1 : 0; i < 2; i++) {
+        sqlite3_stmt *statement = NULL;
+        if (sqlite3_prepare_v2(self->index, statements[i], -1, &statement, NULL) == SQLITE_OK) {
+            sqlite3_bind_text(statement, 1, source, -1, SQLITE_STATIC);
+            sqlite3_step(statement);
+        }
+        sqlite3_finalize(statement);
+    }
+}
+
+/**
+ * Put the pieces of a page that is kept in place of those before. When that is not possible, the
+ * index is made again at the next search.
+ * @return how many there are
+ */
+static size_t replace_pieces(struct documents *self, const char *url, const struct buf *text)
+{
+    drop_pieces(self, url);
+    int64_t before = newest_piece(self);
+    bool is_begun = begin_adding(self);
+    self->end = DOCUMENT_END_ALL;
+    if (is_begun) {
+        cut(self, url, text);
+    }
+    if (!end_adding(self) || !is_begun) {
+        sqlite3_close(self->index);
+        self->index = NULL;
+        forget(self);
+        return 0;
+    }
+    int64_t after = newest_piece(self);
+    if (self->vectors != NULL && after > before) {
+        document_vectors_add(self->vectors, before + 1, after);
+    }
+    return (size_t)(after - before);
+}
+
+int documents_keep_page(struct documents *documents, const struct tool_call *call, const char *url,
+                        const struct buf *text, size_t *ret_pieces, struct rondo_error *err)
+{
+    pthread_mutex_lock(&documents->lock);
+    struct document_bounds bounds = bounds_of(documents, call);
+    documents->bounds = &bounds;
+    int r = 0;
+    if (make_index(documents)) {
+        r = store_page(documents, url, text, err);
+    } else {
+        auto_buf struct buf why = {0};
+        write_unread(documents, &why);
+        forget(documents);
+        r = error_set(err, RONDO_ERR_SYSTEM, "%s", buf_string(&why));
+    }
+    if (r == 0) {
+        bounds.deadline_ns = 0; /* It is kept: what follows is short. */
+        bounds.cancel = NULL;
+        *ret_pieces = replace_pieces(documents, url, text);
+    }
+    documents->bounds = NULL;
+    pthread_mutex_unlock(&documents->lock);
+    return r;
 }
 
 /* ---- Searching ------------------------------------------------------------------------------ */
@@ -309,59 +500,171 @@ static double score_of(double rank)
     return weight / (1 + weight);
 }
 
-static size_t write_found(sqlite3_stmt *select, struct buf *out)
+/** A piece that was found. */
+struct found_piece {
+    int64_t id;
+    double score;
+};
+
+/** What a search looks for and what it has found. */
+struct document_search {
+    struct documents *self;
+    const char *query;
+    const char *source; /* only sources with this in them; "" = all */
+    size_t top;
+    struct found_piece found[2 * MOST_CANDIDATES];
+    size_t count;
+};
+
+/** @return whether all were found; else the result says why not */
+static bool find_by_words(struct document_search *search, struct tool_result *ret_result)
 {
-    size_t count = 0;
-    while (sqlite3_step(select) == SQLITE_ROW) {
-        buf_printf(out, "%s[Source: %s | Score: %.3f]\n%s", count > 0 ? "\n\n---\n\n" : "",
-                   (const char *)sqlite3_column_text(select, 1),
-                   score_of(sqlite3_column_double(select, 2)),
-                   (const char *)sqlite3_column_text(select, 0));
-        count++;
+    static const char sql[] = "SELECT rowid, bm25(piece) FROM piece WHERE piece MATCH ?1 "
+                              "AND (?2 = '' OR instr(source, ?2) > 0) "
+                              "ORDER BY bm25(piece), rowid LIMIT ?3";
+    auto_buf struct buf match = {0};
+    sqlite3_stmt *select = NULL;
+    if (!write_match(search->query, &match)) {
+        return true;
     }
-    return count;
+    if (sqlite3_prepare_v2(search->self->index, sql, -1, &select, NULL) != SQLITE_OK) {
+        tool_fail(ret_result, "Error: the documents cannot be searched");
+        return false;
+    }
+    sqlite3_bind_text(select, 1, buf_string(&match), -1, SQLITE_STATIC);
+    sqlite3_bind_text(select, 2, search->source, -1, SQLITE_STATIC);
+    sqlite3_bind_int(select, 3, MOST_CANDIDATES);
+    while (search->count < MOST_CANDIDATES && sqlite3_step(select) == SQLITE_ROW) {
+        search->found[search->count++] = (struct found_piece){
+            .id = sqlite3_column_int64(select, 0),
+            .score = score_of(sqlite3_column_double(select, 1)),
+        };
+    }
+    if (sqlite3_finalize(select) != SQLITE_OK) {
+        tool_fail(ret_result, "Error: the search was stopped: no time is left for the call");
+        return false;
+    }
+    return true;
+}
+
+static int compare_candidates(const void *left, const void *right)
+{
+    const struct found_piece *first = left;
+    const struct found_piece *second = right;
+    if (first->score != second->score) {
+        return first->score > second->score ? -1 : 1;
+    }
+    return first->id < second->id ? -1 : first->id > second->id;
+}
+
+static struct found_piece *find_candidate(struct document_search *search, int64_t id)
+{
+    for (size_t i = 0; i < search->count; i++) {
+        if (search->found[i].id == id) {
+            return &search->found[i];
+        }
+    }
+    struct found_piece *fresh = &search->found[search->count++];
+    *fresh = (struct found_piece){.id = id};
+    return fresh;
+}
+
+/** What a place in one of the two orders is worth: the first in both has 1. */
+static double place_score(size_t place)
+{
+    return (RANK_BASE + 1) / (RANK_BASE + 1 + (double)place) / 2;
+}
+
+/** Let the nearest pieces by vectors count like those by words: both by their places. */
+static void find_by_vectors(struct document_search *search, const struct tool_call *call)
+{
+    int64_t ids[MOST_CANDIDATES];
+    struct document_vectors *vectors = search->self->vectors;
+    document_vectors_bound(vectors, call->cancel, call->deadline_ns);
+    document_vectors_fill(vectors);
+    size_t count =
+        document_vectors_find(vectors, search->query, search->source, MOST_CANDIDATES, ids);
+    if (count == 0) {
+        return;
+    }
+    for (size_t i = 0; i < search->count; i++) {
+        search->found[i].score = place_score(i);
+    }
+    for (size_t i = 0; i < count; i++) {
+        find_candidate(search, ids[i])->score += place_score(i);
+    }
+    qsort(search->found, search->count, sizeof(search->found[0]), compare_candidates);
+}
+
+/** @return how many were written */
+static size_t write_found(const struct document_search *search, struct buf *out)
+{
+    sqlite3_stmt *select = NULL;
+    size_t written = 0;
+    if (sqlite3_prepare_v2(search->self->index, "SELECT content, source FROM piece WHERE rowid = ?",
+                           -1, &select, NULL) != SQLITE_OK) {
+        return 0;
+    }
+    for (size_t i = 0; i < search->count && written < search->top; i++) {
+        sqlite3_bind_int64(select, 1, search->found[i].id);
+        if (sqlite3_step(select) == SQLITE_ROW) {
+            buf_printf(out, "%s[Source: %s | Score: %.3f]\n%s", written > 0 ? "\n\n---\n\n" : "",
+                       (const char *)sqlite3_column_text(select, 1), search->found[i].score,
+                       (const char *)sqlite3_column_text(select, 0));
+            written++;
+        }
+        sqlite3_reset(select);
+    }
+    sqlite3_finalize(select);
+    return written;
+}
+
+/** What the answer lacks. */
+static void write_remarks(const struct documents *self, struct buf *out)
+{
+    auto_buf struct buf remark = {0};
+    if (self->unread > 0) {
+        buf_printf(out, "\n\n(%zu of %zu files were not read: not text, or too large)",
+                   self->unread, self->files);
+    }
+    if (self->is_cut) {
+        buf_printf(out, "\n\n(not all files were found: the folders have more than %zu names)",
+                   self->most_names);
+    }
+    if (self->vectors != NULL) {
+        document_vectors_describe(self->vectors, &remark);
+    } else if (self->problem[0] != '\0') {
+        buf_printf(&remark, "Searched by words only: %s", self->problem);
+    }
+    if (remark.len > 0) {
+        buf_printf(out, "\n\n%s", buf_string(&remark));
+    }
 }
 
 static void search(struct documents *self, const struct tool_call *call,
                    struct tool_result *ret_result)
 {
-    static const char sql[] = "SELECT content, source, bm25(piece) FROM piece WHERE piece MATCH ?1 "
-                              "AND (?2 = '' OR instr(source, ?2) > 0) "
-                              "ORDER BY bm25(piece), rowid LIMIT ?3";
-    auto_buf struct buf match = {0};
-    sqlite3_stmt *select = NULL;
     int64_t top = json_get_int(call->arguments, "top_k", 5);
-    const char *source = json_get_string(call->arguments, "source", "");
-    size_t count = 0;
-    if (write_match(json_get_string(call->arguments, "query", ""), &match)) {
-        if (sqlite3_prepare_v2(self->index, sql, -1, &select, NULL) != SQLITE_OK) {
-            tool_fail(ret_result, "Error: the documents cannot be searched");
-            return;
-        }
-        sqlite3_bind_text(select, 1, buf_string(&match), -1, SQLITE_STATIC);
-        sqlite3_bind_text(select, 2, source, -1, SQLITE_STATIC);
-        sqlite3_bind_int64(select, 3, top < 1 ? 1 : top > MOST_RESULTS ? MOST_RESULTS : top);
-        count = write_found(select, &ret_result->text);
-        if (sqlite3_finalize(select) != SQLITE_OK) {
-            tool_fail(ret_result, "Error: the search was stopped: no time is left for the call");
-            return;
-        }
+    struct document_search search = {
+        .self = self,
+        .query = json_get_string(call->arguments, "query", ""),
+        .source = json_get_string(call->arguments, "source", ""),
+        .top = top < 1              ? 1
+               : top > MOST_RESULTS ? MOST_RESULTS
+                                    : (size_t)top,
+    };
+    if (!find_by_words(&search, ret_result)) {
+        return;
     }
-    if (count == 0) {
-        buf_append_string(&ret_result->text, self->files == self->unread
+    if (self->vectors != NULL) {
+        find_by_vectors(&search, call);
+    }
+    if (write_found(&search, &ret_result->text) == 0) {
+        buf_append_string(&ret_result->text, self->files == self->unread && self->pages == 0
                                                  ? "There are no documents."
                                                  : "No relevant documents found.");
     }
-    if (self->unread > 0) {
-        buf_printf(&ret_result->text,
-                   "\n\n(%zu of %zu files were not read: not text, or too large)", self->unread,
-                   self->files);
-    }
-    if (self->is_cut) {
-        buf_printf(&ret_result->text,
-                   "\n\n(not all files were found: the folders have more than %zu names)",
-                   self->most_names);
-    }
+    write_remarks(self, &ret_result->text);
 }
 
 static int is_over(void *context)
@@ -369,38 +672,21 @@ static int is_over(void *context)
     return document_bounds_check(context) != DOCUMENT_END_ALL;
 }
 
-static void fail_unread(const struct documents *self, struct tool_result *ret_result)
-{
-    if (self->end == DOCUMENT_END_CANCELLED) {
-        tool_fail(ret_result, "Error: cancelled while the documents were read");
-    } else if (self->end == DOCUMENT_END_LATE) {
-        tool_fail(ret_result,
-                  "Error: the documents cannot be read in the time of the call (%zu files were "
-                  "read)",
-                  self->files);
-    } else {
-        tool_fail(ret_result, "Error: the documents cannot be indexed");
-    }
-}
-
 static void run_search(const struct tool *tool, const struct tool_call *call,
                        struct tool_result *ret_result)
 {
     struct documents *self = tool->context;
     pthread_mutex_lock(&self->lock);
-    struct document_bounds bounds = {
-        .clock = self->around->clock == NULL ? clock_system() : self->around->clock,
-        .cancel = call->cancel,
-        .deadline_ns = call->deadline_ns,
-        .names_left = self->most_names,
-    };
+    struct document_bounds bounds = bounds_of(self, call);
     self->bounds = &bounds;
     if (make_index(self)) {
         sqlite3_progress_handler(self->index, LOOK_EVERY, is_over, &bounds);
         search(self, call, ret_result);
         sqlite3_progress_handler(self->index, 0, NULL, NULL);
     } else {
-        fail_unread(self, ret_result);
+        auto_buf struct buf why = {0};
+        write_unread(self, &why);
+        tool_fail(ret_result, "Error: %s", buf_string(&why));
         forget(self);
     }
     self->bounds = NULL;
@@ -424,15 +710,6 @@ static const struct tool_function search_function = {
     .is_read_only = true,
 };
 
-static void free_documents(void *owned)
-{
-    struct documents *self = owned;
-    sqlite3_close(self->index);
-    pthread_mutex_destroy(&self->lock);
-    json_object_put(self->ingest);
-    free(self);
-}
-
 static size_t bytes_of(struct json_object *resources, const char *name, double usual, size_t most)
 {
     struct json_object *given = json_member(resources, name);
@@ -445,32 +722,60 @@ static void read_settings(struct documents *self, struct json_object *resources)
     struct json_object *chunking = json_member(self->ingest, "chunking");
     int64_t chunk = json_get_int(chunking, "chunk_size", USUAL_CHUNK);
     int64_t overlap = json_get_int(chunking, "chunk_overlap", USUAL_OVERLAP);
-    self->chunk = chunk < 1 ? USUAL_CHUNK : chunk > MOST_CHUNK ? MOST_CHUNK : (size_t)chunk;
-    self->overlap = overlap < 0 || (size_t)overlap >= self->chunk ? 0 : (size_t)overlap;
-    self->is_by_paragraph =
-        strcmp(json_get_string(chunking, "strategy", "fixed"), "paragraph") == 0;
+    size_t size = chunk < 1 ? USUAL_CHUNK : chunk > MOST_CHUNK ? MOST_CHUNK : (size_t)chunk;
+    self->chunking = (struct document_chunking){
+        .size = size,
+        .overlap = overlap < 0 || (size_t)overlap >= size ? 0 : (size_t)overlap,
+        .is_by_paragraph = strcmp(json_get_string(chunking, "strategy", "fixed"), "paragraph") == 0,
+    };
     self->most_bytes = bytes_of(resources, "max_total_ingest_mb",
                                 (double)DOCUMENTS_MAX_BYTES / BYTES_PER_MB, DOCUMENTS_MAX_BYTES);
     self->most_file_bytes =
         bytes_of(resources, "max_file_size_mb", USUAL_FILE_MB, DOCUMENTS_MAX_BYTES);
 }
 
-int documents_open(struct toolbox *toolbox, struct json_object *ingest,
-                   struct json_object *resources, struct rondo_error *err)
-{
-    return documents_open_bounded(toolbox, ingest, resources, LIMIT_DOCUMENT_NAMES, err);
-}
-
-int documents_open_bounded(struct toolbox *toolbox, struct json_object *ingest,
-                           struct json_object *resources, size_t most_names,
-                           struct rondo_error *err)
+struct documents *documents_new(const struct documents_options *options)
 {
     struct documents *self = memory_new_zero(1, sizeof(*self));
     pthread_mutex_init(&self->lock, NULL);
-    self->around = toolbox_surroundings(toolbox);
-    self->ingest = json_object_get(ingest);
-    self->most_names = most_names;
-    toolbox_own(toolbox, self, free_documents);
-    read_settings(self, resources);
-    return toolbox_add_function(toolbox, "search_documents", &search_function, self, err);
+    self->around = options->around;
+    self->ingest = json_object_get(options->ingest);
+    self->store = options->store;
+    self->most_names = options->most_names == 0 ? LIMIT_DOCUMENT_NAMES : options->most_names;
+    self->problem = memory_dup_string(options->problem == NULL ? "" : options->problem);
+    document_key_prefix(options->owner, self->prefix);
+    read_settings(self, options->resources);
+    if (options->embed != NULL) {
+        const struct document_vectors_options vectors = {
+            .embed = options->embed,
+            .context = options->embed_context,
+            .model = options->embed_model,
+            .owner = options->owner,
+            .store = options->store,
+            .clock = options->around->clock == NULL ? clock_system() : options->around->clock,
+        };
+        self->vectors = document_vectors_new(&vectors);
+    }
+    return self;
+}
+
+void documents_free(struct documents *documents)
+{
+    if (documents == NULL) {
+        return;
+    }
+    document_vectors_free(documents->vectors);
+    sqlite3_close(documents->index);
+    pthread_mutex_destroy(&documents->lock);
+    json_object_put(documents->ingest);
+    free(documents->problem);
+    free(documents);
+}
+
+int documents_open(struct toolbox *toolbox, struct documents *documents, struct rondo_error *err)
+{
+    struct tool tool = toolbox_tool("search_documents", &search_function, documents);
+    /* The policies are asked about the model for vectors, on the loop's thread. */
+    tool.is_concurrent = documents->vectors == NULL;
+    return toolbox_add(toolbox, &tool, err);
 }

@@ -2,6 +2,9 @@
 /* Documents of a role: which are read, how they are cut, what is found. */
 #include "../tool_world.h"
 
+#include "../../memory/stand_in.h"
+#include "../../store/support.h"
+
 #include "role/role.h"
 #include "tool/data/document_files.h"
 #include "tool/data/documents.h"
@@ -23,24 +26,89 @@ static void make_folder(struct tool_world *world, const char *name)
     assert_int_equal(mkdir(path, 0755), 0);
 }
 
-static void open_bounded(struct tool_world *world, const char *ingest, size_t most_names)
+/** A world of tools with a store and a stand-in for a model of vectors. */
+struct documents_world {
+    struct tool_world world; /* first: the functions of tool_world.h take it */
+    struct test_place *place;
+    struct store *store;
+    struct documents *documents;
+    struct stand_in stand_in;
+    bool has_vectors;
+    const char *problem;
+};
+
+static int documents_set_up(void **state)
 {
-    struct rondo_error err = {0};
-    struct json_object *section = json_of(ingest);
-    world->toolbox = toolbox_new(&world->around);
-    assert_int_equal(documents_open_bounded(world->toolbox, section, NULL, most_names, &err), 0);
-    json_object_put(section);
+    struct documents_world *self = calloc(1, sizeof(*self));
+    void *plain = NULL;
+    void *place = NULL;
+    assert_int_equal(world_set_up(&plain), 0);
+    self->world = *(struct tool_world *)plain;
+    free(plain);
+    self->world.around.workspace = self->world.workspace;
+    assert_int_equal(test_place_make(&place), 0);
+    self->place = place;
+    self->store = test_place_open(self->place);
+    *state = self;
+    return 0;
 }
 
-static void open_documents(struct tool_world *world, const char *ingest, const char *resources)
+static void close_documents(struct documents_world *self)
 {
+    toolbox_free(self->world.toolbox);
+    self->world.toolbox = NULL;
+    documents_free(self->documents);
+    self->documents = NULL;
+}
+
+static int documents_tear_down(void **state)
+{
+    struct documents_world *self = *state;
+    void *place = self->place;
+    void *plain = malloc(sizeof(self->world));
+    close_documents(self);
+    store_close(self->store);
+    memcpy(plain, &self->world, sizeof(self->world));
+    free(self);
+    return test_place_remove(&place) + world_tear_down(&plain);
+}
+
+#define DOCUMENTS_TEST(test) TEST_WITH(test, documents_set_up, documents_tear_down)
+
+static void open_limited(void *state, const char *ingest, const char *resources, size_t most_names)
+{
+    struct documents_world *self = state;
     struct rondo_error err = {0};
     struct json_object *section = json_of(ingest);
     struct json_object *limits = json_of(resources);
-    world->toolbox = toolbox_new(&world->around);
-    assert_int_equal(documents_open(world->toolbox, section, limits, &err), 0);
+    const struct documents_options options = {
+        .around = &self->world.around,
+        .ingest = section,
+        .resources = limits,
+        .store = self->store,
+        .owner = "agent",
+        .embed = self->has_vectors ? stand_in_embed : NULL,
+        .embed_context = &self->stand_in,
+        .embed_model = "m",
+        .most_names = most_names,
+        .problem = self->problem,
+    };
+    close_documents(self);
+    self->documents = documents_new(&options);
+    self->world.toolbox = toolbox_new(&self->world.around);
+    assert_int_equal(documents_open(self->world.toolbox, self->documents, &err), 0);
     json_object_put(section);
     json_object_put(limits);
+}
+
+static void open_documents(void *state, const char *ingest, const char *resources)
+{
+    open_limited(state, ingest, resources, 0);
+}
+
+static void open_bounded(void *state, const char *ingest, size_t most_names)
+{
+    open_limited(state, ingest, "{}", most_names);
 }
 
 static void fill(struct tool_world *world)
@@ -73,7 +141,7 @@ static void expect_found(struct tool_world *world, const char *query, const char
     tool_result_fini(&result);
 }
 
-WORLD_TEST(pieces_are_found_by_stems_of_words_with_their_source)
+DOCUMENTS_TEST(pieces_are_found_by_stems_of_words_with_their_source)
 {
     fill(*state);
     open_documents(*state, "{\"sources\":[\"./docs/**/*.md\",\"docs/*.html\"]}", "{}");
@@ -90,7 +158,7 @@ WORLD_TEST(pieces_are_found_by_stems_of_words_with_their_source)
                  "No relevant documents found.");
 }
 
-WORLD_TEST(a_folder_and_a_file_are_sources_too)
+DOCUMENTS_TEST(a_folder_and_a_file_are_sources_too)
 {
     fill(*state);
     open_documents(*state, "{\"sources\":[\"docs\",\"other.md\",\"missing.md\"]}", "{}");
@@ -98,7 +166,7 @@ WORLD_TEST(a_folder_and_a_file_are_sources_too)
     expect_found(*state, "winter", "[Source: docs/deep/guide.md | ");
 }
 
-WORLD_TEST(nothing_outside_is_reached_and_what_is_no_text_is_said)
+DOCUMENTS_TEST(nothing_outside_is_reached_and_what_is_no_text_is_said)
 {
     struct tool_world *world = *state;
     char link[PATH_MAX + 64];
@@ -111,7 +179,7 @@ WORLD_TEST(nothing_outside_is_reached_and_what_is_no_text_is_said)
     expect_found(world, "root", "No relevant documents found.");
 }
 
-WORLD_TEST(sizes_have_limits)
+DOCUMENTS_TEST(sizes_have_limits)
 {
     fill(*state);
     open_documents(*state, "{\"sources\":[\"docs/*.md\",\"docs/**/*.md\"]}",
@@ -120,7 +188,7 @@ WORLD_TEST(sizes_have_limits)
     expect_found(*state, "refunds", "(2 of 2 files were not read");
 }
 
-WORLD_TEST(texts_are_cut_by_size_and_by_paragraph)
+DOCUMENTS_TEST(texts_are_cut_by_size_and_by_paragraph)
 {
     write_text(*state, "long.txt", "alpha beta gamma delta epsilon zeta eta theta iota kappa");
     write_text(*state, "parts.md", "first one\n\nsecond two\n\nthird three\n\nfour");
@@ -129,7 +197,6 @@ WORLD_TEST(texts_are_cut_by_size_and_by_paragraph)
                    "\"chunk_size\":20,\"chunk_overlap\":6}}",
                    "{}");
     expect_found(*state, "kappa", "]\neta iota kappa");
-    toolbox_free(((struct tool_world *)*state)->toolbox);
     open_documents(*state,
                    "{\"sources\":[\"parts.md\"],\"chunking\":{\"strategy\":\"paragraph\","
                    "\"chunk_size\":24,\"chunk_overlap\":0}}",
@@ -143,7 +210,7 @@ WORLD_TEST(texts_are_cut_by_size_and_by_paragraph)
 /* `docs` of fill() and the folder in it; hidden names count, `.` and `..` do not. */
 #define NAMES_OF_DOCS 6
 
-WORLD_TEST(as_many_names_as_the_limit_allows_are_looked_at)
+DOCUMENTS_TEST(as_many_names_as_the_limit_allows_are_looked_at)
 {
     fill(*state);
     open_bounded(*state, "{\"sources\":[\"docs\"]}", NAMES_OF_DOCS);
@@ -154,7 +221,7 @@ WORLD_TEST(as_many_names_as_the_limit_allows_are_looked_at)
     tool_result_fini(&result);
 }
 
-WORLD_TEST(with_one_name_more_the_answer_says_that_files_are_missing)
+DOCUMENTS_TEST(with_one_name_more_the_answer_says_that_files_are_missing)
 {
     fill(*state);
     open_bounded(*state, "{\"sources\":[\"other.md\",\"docs\",\"docs/*.html\"]}",
@@ -172,7 +239,7 @@ static int64_t passing_ns(const struct clock *clock)
     return ++*seconds * NS_PER_S;
 }
 
-WORLD_TEST(reading_stops_at_the_deadline_and_begins_again_with_the_next_call)
+DOCUMENTS_TEST(reading_stops_at_the_deadline_and_begins_again_with_the_next_call)
 {
     struct tool_world *world = *state;
     int64_t seconds = 0;
@@ -203,7 +270,7 @@ static int64_t cancelling_ns(const struct clock *clock)
     return NS_PER_S;
 }
 
-WORLD_TEST(reading_stops_when_it_is_cancelled)
+DOCUMENTS_TEST(reading_stops_when_it_is_cancelled)
 {
     struct tool_world *world = *state;
     struct cancelling cancelling = {.looks_left = 6};
@@ -217,6 +284,165 @@ WORLD_TEST(reading_stops_when_it_is_cancelled)
                        "Error: cancelled while the documents were read");
     assert_true(cancelling.looks_left > -10);
     cancel_fini(&cancelling.cancel);
+}
+
+/* ---- Vectors -------------------------------------------------------------------------------- */
+
+#define SOURCES "{\"sources\":[\"docs/**/*.md\"]}"
+
+static bool count_document(const struct store_document *document, void *context)
+{
+    (void)document;
+    ++*(size_t *)context;
+    return true;
+}
+
+static size_t count_kept(const struct documents_world *self, const char *collection)
+{
+    const struct store_document_query query = {.collection = collection};
+    size_t count = 0;
+    assert_int_equal(
+        self->store->ops->read_documents(self->store, &query, count_document, &count, NULL), 0);
+    return count;
+}
+
+DOCUMENTS_TEST(vectors_find_what_words_do_not)
+{
+    struct documents_world *self = *state;
+    fill(*state);
+    open_documents(*state, SOURCES, "{}");
+    expect_found(*state, "pumphouse", "No relevant documents found.");
+    self->has_vectors = true;
+    open_documents(*state, SOURCES, "{}");
+    expect_found(*state, "pumphouse", "[Source: docs/deep/guide.md | Score: 0.5");
+    expect_found(*state, "winter pump", "[Source: docs/deep/guide.md | Score: 1.000]");
+    struct tool_result result = ask(*state, "winter");
+    assert_null(strstr(buf_string(&result.text), "words"));
+    tool_result_fini(&result);
+    world_expect(*state, "search_documents", "{\"query\":\"pumphouse\",\"source\":\"absent\"}",
+                 "No relevant documents found.");
+}
+
+DOCUMENTS_TEST(a_piece_is_sent_once_for_all_runs_and_forgotten_with_its_file)
+{
+    struct documents_world *self = *state;
+    self->has_vectors = true;
+    fill(*state);
+    open_documents(*state, SOURCES, "{}");
+    expect_found(*state, "winter", "guide.md");
+    assert_int_equal(self->stand_in.texts, 3); /* two pieces and the question */
+    open_documents(*state, SOURCES, "{}");
+    expect_found(*state, "pumphouse", "guide.md");
+    assert_int_equal(self->stand_in.texts, 4);
+    write_text(*state, "docs/deep/guide.md", "Lights out.");
+    open_documents(*state, SOURCES, "{}");
+    expect_found(*state, "lighting", "Lights out.");
+    assert_int_equal(self->stand_in.texts, 6);
+    assert_int_equal(count_kept(self, DOCUMENT_VECTORS_COLLECTION), 2);
+}
+
+DOCUMENTS_TEST(without_an_endpoint_words_serve_and_the_answer_says_so)
+{
+    struct documents_world *self = *state;
+    self->has_vectors = true;
+    self->stand_in.is_dead = true;
+    fill(*state);
+    open_documents(*state, SOURCES, "{}");
+    expect_found(*state, "winter", "guide.md");
+    expect_found(*state, "winter", "Searched by words only: nobody answers");
+    assert_int_equal(self->stand_in.requests, 1); /* it is left alone */
+    self->has_vectors = false;
+    self->problem = "no key";
+    open_documents(*state, SOURCES, "{}");
+    expect_found(*state, "winter", "\n\nSearched by words only: no key");
+}
+
+DOCUMENTS_TEST(more_pieces_than_one_request_has_get_their_vectors)
+{
+    struct documents_world *self = *state;
+    struct buf text = {0};
+    self->has_vectors = true;
+    for (int i = 0; i < 200; i++) {
+        buf_printf(&text, "number%dx ", i);
+    }
+    write_text(*state, "many.txt", buf_string(&text));
+    buf_fini(&text);
+    open_documents(*state,
+                   "{\"sources\":[\"many.txt\"],\"chunking\":{\"chunk_size\":12,"
+                   "\"chunk_overlap\":0}}",
+                   "{}");
+    struct tool_result result = ask(*state, "number7x");
+    assert_null(strstr(buf_string(&result.text), "were compared"));
+    tool_result_fini(&result);
+    assert_true(self->stand_in.requests >= 4);
+}
+
+/* ---- Pages ---------------------------------------------------------------------------------- */
+
+static int keep_page(struct documents_world *self, const char *url, const char *text,
+                     size_t *ret_pieces)
+{
+    struct buf content = {0};
+    struct rondo_error err = {0};
+    buf_append_string(&content, text);
+    const struct tool_call call = {.id = "call-1"};
+    int r = documents_keep_page(self->documents, &call, url, &content, ret_pieces, &err);
+    buf_fini(&content);
+    return r;
+}
+
+DOCUMENTS_TEST(pages_are_found_in_this_run_and_in_later_ones)
+{
+    struct documents_world *self = *state;
+    size_t pieces = 0;
+    self->has_vectors = true;
+    open_documents(*state, "{\"sources\":[]}", "{}");
+    expect_found(*state, "anything", "There are no documents.");
+    assert_int_equal(keep_page(self, "https://a.example/x", "Version nine is out.", &pieces), 0);
+    assert_int_equal(pieces, 1);
+    expect_found(*state, "versions", "[Source: https://a.example/x | ");
+    open_documents(*state, "{\"sources\":[]}", "{}");
+    expect_found(*state, "versions", "Version nine is out.");
+    assert_int_equal(keep_page(self, "https://a.example/x", "Version ten is out.", &pieces), 0);
+    expect_found(*state, "versions", "Version ten is out.");
+    struct tool_result result = ask(*state, "versions");
+    assert_null(strstr(buf_string(&result.text), "nine"));
+    tool_result_fini(&result);
+    assert_int_equal(count_kept(self, DOCUMENT_PAGES_COLLECTION), 1);
+}
+
+DOCUMENTS_TEST(a_page_and_their_number_have_limits)
+{
+    struct documents_world *self = *state;
+    struct store_change *changes = calloc(DOCUMENTS_MAX_PAGES, sizeof(*changes));
+    char(*keys)[64] = calloc(DOCUMENTS_MAX_PAGES, sizeof(*keys));
+    char prefix[DOCUMENT_KEY_PREFIX_SIZE];
+    bool is_applied = false;
+    size_t pieces = 0;
+    document_key_prefix("agent", prefix);
+    for (size_t i = 0; i < DOCUMENTS_MAX_PAGES - 1; i++) {
+        snprintf(keys[i], sizeof(keys[i]), "%s%zu", prefix, i);
+        changes[i] = (struct store_change){.collection = DOCUMENT_PAGES_COLLECTION,
+                                           .key = keys[i],
+                                           .data = "{}",
+                                           .data_len = 2,
+                                           .if_version = STORE_ANY_VERSION};
+    }
+    assert_int_equal(self->store->ops->change_documents(self->store, changes,
+                                                        DOCUMENTS_MAX_PAGES - 1, &is_applied, NULL),
+                     0);
+    open_documents(*state, "{\"sources\":[]}", "{}");
+    assert_int_equal(keep_page(self, "https://a.example/1", "one", &pieces), 0);
+    assert_int_equal(keep_page(self, "https://a.example/1", "one again", &pieces), 0);
+    assert_int_equal(keep_page(self, "https://a.example/2", "two", &pieces), RONDO_ERR_LIMIT);
+    free(keys);
+    free(changes);
+    struct buf large = {0};
+    memset(buf_room(&large, LIMIT_DOCUMENT_BYTES), 'a', LIMIT_DOCUMENT_BYTES);
+    buf_grown(&large, LIMIT_DOCUMENT_BYTES);
+    assert_int_equal(keep_page(self, "https://a.example/1", buf_string(&large), &pieces),
+                     RONDO_ERR_LIMIT);
+    buf_fini(&large);
 }
 
 TEST(patterns_fit_paths)
