@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Results of tools: failing, cutting. Pure. */
+/* Results of tools: failing, cutting, mending. Pure. */
 #include "tool/tool.h"
 
 #include "base/auto.h"
+#include "base/text/utf8.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -50,4 +51,36 @@ void tool_result_truncate(struct tool_result *result, size_t max)
     result->text.len = keep;
     buf_append(&result->text, cut_mark, mark_len < max ? mark_len : max);
     result->is_truncated = true;
+}
+
+/** Length of the well-formed character at `text`, 0 for a byte that cannot occur in a result. */
+static size_t character_len(const char *text, size_t len)
+{
+    return *text == '\0' ? 0 : utf8_sequence_len(text, len);
+}
+
+void tool_result_make_text(struct tool_result *result)
+{
+    struct buf *text = &result->text;
+    size_t good = 0;
+    size_t step = 1;
+    while (good < text->len && (step = character_len(text->data + good, text->len - good)) > 0) {
+        good += step;
+    }
+    if (good == text->len) {
+        return;
+    }
+    struct buf mended = {0};
+    buf_append(&mended, text->data, good);
+    for (size_t i = good; i < text->len; i += step) {
+        step = character_len(text->data + i, text->len - i);
+        if (step > 0) {
+            buf_append(&mended, text->data + i, step);
+        } else {
+            buf_append_string(&mended, "\xEF\xBF\xBD");
+            step = 1;
+        }
+    }
+    buf_fini(text);
+    *text = mended;
 }

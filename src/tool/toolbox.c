@@ -12,7 +12,6 @@
 #include "base/json/json.h"
 #include "base/memory.h"
 #include "base/text/suggest.h"
-#include "base/text/utf8.h"
 #include "model/model.h"
 #include "tool/canonical.h"
 #include "tool/permission.h"
@@ -586,38 +585,6 @@ enum tool_refusal toolbox_prepare(const struct toolbox *toolbox, const char *nam
 
 /* --- calling --- */
 
-/** Length of the well-formed character at `text`, 0 for a byte that cannot occur in a result. */
-static size_t character_len(const char *text, size_t len)
-{
-    return *text == '\0' ? 0 : utf8_sequence_len(text, len);
-}
-
-/** Replace what is no UTF-8, and NUL bytes, by U+FFFD. */
-static void make_text(struct buf *text)
-{
-    size_t good = 0;
-    size_t step = 1;
-    while (good < text->len && (step = character_len(text->data + good, text->len - good)) > 0) {
-        good += step;
-    }
-    if (good == text->len) {
-        return;
-    }
-    struct buf mended = {0};
-    buf_append(&mended, text->data, good);
-    for (size_t i = good; i < text->len; i += step) {
-        step = character_len(text->data + i, text->len - i);
-        if (step > 0) {
-            buf_append(&mended, text->data + i, step);
-        } else {
-            buf_append_string(&mended, "\xEF\xBF\xBD");
-            step = 1;
-        }
-    }
-    buf_fini(text);
-    *text = mended;
-}
-
 static bool may_begin(const struct toolbox *toolbox, const struct tool_call *call,
                       struct tool_result *ret_result)
 {
@@ -641,6 +608,6 @@ void toolbox_call(const struct toolbox *toolbox, const struct tool *tool,
         return;
     }
     tool->run(tool, call, ret_result);
-    make_text(&ret_result->text);
+    tool_result_make_text(ret_result);
     tool_result_truncate(ret_result, TOOL_RESULT_MAX_BYTES);
 }

@@ -185,5 +185,5 @@ TEST(real_files_lose_no_setting_or_name_it_with_its_place)
     }
     whole_count = 0;
     for_each(golden, count_whole);
-    assert_true(whole_count >= 32);
+    assert_true(whole_count >= 33);
 }
