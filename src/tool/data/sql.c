@@ -3,6 +3,11 @@
  * Tool type "sql": questions to a database of SQLite. A file is opened below its folder without
  * links, and its bytes are the database: nothing is written, no other file is reached, and what is
  * in it is not trusted. `:memory:` is a database of the agent's own, which ends with it.
+ *
+ * SQLite looks at time and memory only while a statement runs. Before that it puts in the text of
+ * each view and WITH as often as they are named, by recursion: a short statement can double that
+ * dozens of times. So a question has a thread with a stack that holds the deepest text, and
+ * SQLite's memory a limit.
  */
 #include "tool/toolbox.h"
 #include "tool/types.h"
@@ -36,6 +41,12 @@
 #define MOST_PAGES 65536
 /** Bytes that SQLite may take for a question: to sort, to compare rows with each other. */
 #define MOST_WORK_BYTES (INT64_C(256) * 1024 * 1024)
+/** What SQLite may take in the whole process. Other parts of Rondo need a hundredth of it. */
+#define MOST_PROCESS_BYTES (INT64_C(512) * 1024 * 1024)
+/** A statement, and all views of a database together, bytes: they may be nested that deeply. */
+#define MOST_TEXT_BYTES 20000
+/** Enough for 2 * MOST_TEXT_BYTES / 20 levels: each one takes less than 3 KiB. */
+#define STACK_BYTES ((size_t)16 * 1024 * 1024)
 /** Instructions of SQLite's machine between two looks at the time and at the memory. */
 #define LOOK_EVERY   100
 #define HEADER_BYTES 100
@@ -95,6 +106,8 @@ static int authorize(void *context, int action, const char *first, const char *s
         return self->may_write || (first != NULL && strcmp(first, "sqlite_master") == 0)
                    ? SQLITE_OK
                    : SQLITE_DENY;
+    case SQLITE_CREATE_TRIGGER: /* They start each other as deeply as somebody writes them. */
+    case SQLITE_CREATE_TEMP_TRIGGER:
     case SQLITE_ATTACH:
     case SQLITE_DETACH:
         return SQLITE_DENY;
@@ -240,6 +253,20 @@ static int write_rows(const struct sql_tool *self, sqlite3_stmt *row, struct buf
     return r;
 }
 
+/** Views work while their texts together are short. Any text with the word may make a view. */
+static void bound_views(sqlite3 *db)
+{
+    static const char size[] =
+        "SELECT total(length(CAST(sql AS BLOB))) FROM (SELECT sql FROM sqlite_master UNION ALL "
+        "SELECT sql FROM sqlite_temp_master) WHERE instr(lower(CAST(sql AS TEXT)), 'view') > 0";
+    sqlite3_stmt *row = NULL;
+    bool is_short = sqlite3_prepare_v2(db, size, -1, &row, NULL) == SQLITE_OK &&
+                    sqlite3_step(row) == SQLITE_ROW &&
+                    sqlite3_column_double(row, 0) <= MOST_TEXT_BYTES;
+    sqlite3_finalize(row);
+    sqlite3_db_config(db, SQLITE_DBCONFIG_ENABLE_VIEW, is_short ? 1 : 0, NULL);
+}
+
 static void ask(struct sql_tool *self, sqlite3 *db, const char *sql, struct tool_result *ret_result)
 {
     sqlite3_stmt *statement = NULL;
@@ -251,7 +278,7 @@ static void ask(struct sql_tool *self, sqlite3 *db, const char *sql, struct tool
     if (r == SQLITE_OK && statement != NULL && is_one) {
         r = write_rows(self, statement, out);
     }
-    if (r == SQLITE_INTERRUPT) {
+    if (r == SQLITE_INTERRUPT || r == SQLITE_NOMEM) {
         tool_fail(ret_result,
                   "SQL error: it took too long, or more than %lld MiB of memory: ask for less",
                   (long long)(MOST_WORK_BYTES / (1024 * 1024)));
@@ -268,10 +295,19 @@ static void ask(struct sql_tool *self, sqlite3 *db, const char *sql, struct tool
     tool_result_truncate(ret_result, self->most_bytes);
 }
 
-static void run_query(const struct tool *tool, const struct tool_call *call,
-                      struct tool_result *ret_result)
+/** A call on its way to its thread. */
+struct sql_question {
+    struct sql_tool *self;
+    const struct tool_call *call;
+    const char *sql;
+    struct tool_result *result;
+};
+
+static void *answer(void *context)
 {
-    struct sql_tool *self = tool->context;
+    const struct sql_question *question = context;
+    const struct tool_call *call = question->call;
+    struct sql_tool *self = question->self;
     auto_buf struct buf bytes = {0};
     int64_t now_ns = clock_monotonic(self->around->clock);
     bool is_late = call->deadline_ns - now_ns < self->timeout_ns;
@@ -281,11 +317,12 @@ static void run_query(const struct tool *tool, const struct tool_call *call,
         .until_ns = is_late ? call->deadline_ns : now_ns + self->timeout_ns,
     };
     pthread_mutex_lock(&self->lock);
-    sqlite3 *db = self->own != NULL ? self->own : open_database(self, &bytes, ret_result);
+    sqlite3 *db = self->own != NULL ? self->own : open_database(self, &bytes, question->result);
     if (db != NULL) {
         limit.until_bytes = sqlite3_memory_used() + MOST_WORK_BYTES;
         sqlite3_progress_handler(db, LOOK_EVERY, is_over, &limit);
-        ask(self, db, json_get_string(call->arguments, "sql", ""), ret_result);
+        bound_views(db);
+        ask(self, db, question->sql, question->result);
         sqlite3_progress_handler(db, 0, NULL, NULL);
     }
     if (self->is_in_memory) {
@@ -294,6 +331,33 @@ static void run_query(const struct tool *tool, const struct tool_call *call,
         sqlite3_close(db);
     }
     pthread_mutex_unlock(&self->lock);
+    return NULL;
+}
+
+static void run_query(const struct tool *tool, const struct tool_call *call,
+                      struct tool_result *ret_result)
+{
+    pthread_t thread;
+    pthread_attr_t attributes;
+    struct sql_question question = {
+        .self = tool->context,
+        .call = call,
+        .sql = json_get_string(call->arguments, "sql", ""),
+        .result = ret_result,
+    };
+    if (strlen(question.sql) > MOST_TEXT_BYTES) {
+        tool_fail(ret_result, "SQL error: the statement is longer than %d bytes", MOST_TEXT_BYTES);
+        return;
+    }
+    pthread_attr_init(&attributes);
+    pthread_attr_setstacksize(&attributes, STACK_BYTES);
+    int r = pthread_create(&thread, &attributes, answer, &question);
+    pthread_attr_destroy(&attributes);
+    if (r != 0) {
+        tool_fail(ret_result, "Error: there is no thread for the question: %s", strerror(r));
+        return;
+    }
+    pthread_join(thread, NULL);
 }
 
 /* ---- The tool ------------------------------------------------------------------------------- */
@@ -333,6 +397,9 @@ static int open_sql(struct toolbox *toolbox, struct json_object *config, struct 
     pthread_mutex_init(&self->lock, NULL);
     toolbox_own(toolbox, self, free_sql_tool);
     self->around = toolbox_surroundings(toolbox);
+    if (sqlite3_hard_heap_limit64(-1) == 0) {
+        sqlite3_hard_heap_limit64(MOST_PROCESS_BYTES);
+    }
     self->database = json_get_string(config, "database", "");
     self->is_in_memory = strcmp(self->database, ":memory:") == 0;
     self->may_write = self->is_in_memory && !json_get_bool(config, "read_only", true);

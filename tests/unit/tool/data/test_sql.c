@@ -85,6 +85,8 @@ WORLD_TEST(a_database_in_memory_lasts_as_long_as_the_agent)
     expect(*state, "INSERT INTO n VALUES(1), (2)", "OK (2 rows affected)");
     expect(*state, "SELECT sum(a) AS s FROM n", "s\n3\n");
     expect_error(*state, "ATTACH 'x.db' AS x", "SQL error: not authorized");
+    expect_error(*state, "CREATE TRIGGER t AFTER INSERT ON n BEGIN DELETE FROM n; END",
+                 "SQL error: not authorized");
 }
 
 WORLD_TEST(files_elsewhere_links_and_other_files_are_refused)
@@ -115,6 +117,52 @@ WORLD_TEST(a_question_cannot_fill_the_memory)
                  "SELECT a + 1, zeroblob(1000000) FROM n LIMIT 4000) SELECT a FROM n ORDER BY b, a",
                  "more than 256 MiB of memory");
     expect(*state, "SELECT count(*) AS n FROM people", "n\n3\n");
+}
+
+/* Each part names the one before as often as the text of a link says. */
+static void write_chain(unsigned count, const char *link, struct buf *out)
+{
+    buf_append_string(out, "WITH c0 AS (SELECT 1 AS x)");
+    for (unsigned i = 1; i <= count; i++) {
+        buf_printf(out, link, i, i - 1, i - 1);
+    }
+    buf_printf(out, " SELECT count(*) AS n FROM c%u", count);
+}
+
+WORLD_TEST(a_short_question_that_grows_while_it_is_read_is_cut_off)
+{
+    auto_buf struct buf sql = {0};
+    sqlite3_hard_heap_limit64(INT64_C(64) * 1024 * 1024);
+    world_open(*state, "{\"type\":\"sql\",\"database\":\":memory:\"}");
+    write_chain(30, ", c%u AS (SELECT DISTINCT a.x FROM c%u a, c%u b)", &sql);
+    expect_error(*state, buf_string(&sql), "SQL error: it took too long, or more than");
+    expect(*state, "SELECT 1 AS n", "n\n1\n");
+    sqlite3_hard_heap_limit64(0);
+}
+
+WORLD_TEST(the_deepest_question_does_not_exhaust_the_stack)
+{
+    auto_buf struct buf sql = {0};
+    world_open(*state, "{\"type\":\"sql\",\"database\":\":memory:\"}");
+    write_chain(540, ",c%u AS(SELECT DISTINCT x FROM c%u)", &sql);
+    assert_in_range(sql.len, 19000, 20000);
+    expect(*state, buf_string(&sql), "n\n1\n");
+    write_chain(540, ",c%u AS(SELECT DISTINCT x FROM c%u)", &sql);
+    expect_error(*state, buf_string(&sql), "SQL error: the statement is longer than 20000 bytes");
+}
+
+WORLD_TEST(views_work_while_their_texts_together_are_short)
+{
+    auto_buf struct buf sql = {0};
+    buf_append_string(&sql, "BEGIN; CREATE VIEW v0 AS SELECT 1 AS x;");
+    for (unsigned i = 1; i < 1000; i++) {
+        buf_printf(&sql, "CREATE VIEW v%u AS SELECT DISTINCT x FROM v%u;", i, i - 1);
+    }
+    buf_append_string(&sql, "COMMIT");
+    make_database(*state, "deep.db", buf_string(&sql));
+    world_open(*state, "{\"type\":\"sql\",\"database\":\"deep.db\"}");
+    expect_error(*state, "SELECT x FROM v999", "SQL error: access to view");
+    expect_error(*state, "SELECT x FROM v0", "SQL error: access to view");
 }
 
 WORLD_TEST(a_question_without_end_is_cut_off)
