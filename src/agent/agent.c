@@ -39,7 +39,8 @@ static void trim_to(struct agent *agent, int64_t most)
 {
     const struct history *history = &agent->memory.history;
     size_t room = most > 1 ? (size_t)most : 1;
-    if (history->count <= room || agent->memory.call_count > 0) {
+    /* What was taken over fits the window, and a turn has one iteration only. */
+    if (history->count <= room || agent->memory.call_count > 0 || agent->carried > 0) {
         return;
     }
     struct journal_event event = {

@@ -64,6 +64,7 @@ struct agent {
     struct strategy strategy;
     struct json_object *schema; /* of answers; NULL = they are text. Owned */
     struct agent_memory memory;
+    size_t carried; /* messages that the history begins with and that the journal does not have */
     struct agent_spending spending;
     struct agent_memories *memories; /* NULL = the role has no memory */
     struct model *model;

@@ -354,6 +354,26 @@ void agent_tell_policies(const struct agent *agent)
     free(resources);
 }
 
+/** A turn of a conversation begins with what was said before. */
+static void add_carried(struct agent *agent)
+{
+    struct json_object *texts = agent->config.carried;
+    struct history *history = &agent->memory.history;
+    size_t count = texts == NULL ? 0 : json_object_array_length(texts);
+    for (size_t i = 0; i < count; i++) {
+        struct model_message message;
+        const char *text = json_object_get_string(json_object_array_get_idx(texts, i));
+        if (i % 2 == 0) {
+            model_write_user(agent->model, text, &message);
+        } else {
+            const struct model_reply reply = {.text = (char *)text, .thinking = (char *)""};
+            model_write_assistant(agent->model, &reply, &message);
+        }
+        history_add(history, &message, 0);
+    }
+    agent->carried = count;
+}
+
 int agent_attach(struct agent *agent, struct loop *loop, struct rondo_error *err)
 {
     agent->loop = loop;
@@ -361,8 +381,9 @@ int agent_attach(struct agent *agent, struct loop *loop, struct rondo_error *err
     agent_tell_policies(agent);
     loop_set_unpriced(loop, model_has_price(agent->model) ? NULL : agent->model_id);
     loop_set_tool_verifier(loop, agent_verifier(agent));
+    add_carried(agent);
     int r = agent_load(agent, err);
-    agent->is_resumed = r == 0 && agent->memory.history.count > 0;
+    agent->is_resumed = r == 0 && agent->memory.history.count > agent->carried;
     return r;
 }
 

@@ -24,10 +24,12 @@ int agent_save(struct agent *agent, struct rondo_error *err)
     json_begin_object(&writer, NULL);
     json_write_int(&writer, "format", AGENT_STATE_FORMAT);
     json_write_int(&writer, "seq", (int64_t)loop_state(agent->loop)->seq);
-    if (history->count > 0) {
+    size_t first = agent->carried; /* What was taken over is in the run's options. */
+    if (history->count > first) {
         uint64_t behind = loop_state(agent->loop)->seq + 1;
-        json_write_int(&writer, "first", (int64_t)history->seqs[0]);
-        json_write_int(&writer, "from", (int64_t)(history->count > 1 ? history->seqs[1] : behind));
+        json_write_int(&writer, "first", (int64_t)history->seqs[first]);
+        json_write_int(&writer, "from",
+                       (int64_t)(history->count > first + 1 ? history->seqs[first + 1] : behind));
     }
     json_write_int(&writer, "attempt", memory->is_request_open ? memory->attempt : 0);
     json_write_int(&writer, "iteration", (int64_t)memory->iteration);

@@ -227,9 +227,17 @@
 #define LIMIT_TELEGRAM_TOKEN_LEN 256
 /** An answer of Telegram, bytes. */
 #define LIMIT_TELEGRAM_BODY_BYTES (1 * LIMIT_MIB)
-/** Turns that a source keeps of all its chats. */
+/** Conversations of one agent that are kept; those that were used last. */
+#define LIMIT_CONVERSATIONS 200
+/** Turns of a conversation whose runs its document lists. */
+#define LIMIT_CONVERSATION_RUNS 100
+/** Messages of a request of a turn, its prompt included. */
+#define LIMIT_CONVERSATION_MESSAGES 1000
+/** What a turn takes over of one message of an earlier one, bytes. */
+#define LIMIT_CONVERSATION_TEXT_BYTES (16 * LIMIT_KIB)
+/** What a turn takes over of all earlier ones, bytes. */
+#define LIMIT_CONVERSATION_BYTES (128 * LIMIT_KIB)
+/** Messages of a bot that wait for their answer. */
 #define LIMIT_CHAT_TURNS 100
-/** What is kept of a message or of its answer, bytes. */
-#define LIMIT_CHAT_TEXT_BYTES 1000
 /** Messages that one answer is sent in; the rest is left out. */
 #define LIMIT_CHAT_REPLY_PARTS 5

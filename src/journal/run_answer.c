@@ -65,6 +65,19 @@ int run_answer_read(struct store *store, const char *run_id, struct run_answer *
     return backward_visit(store, &backward, take_event, ret_answer, &reached, err);
 }
 
+void run_answer_write(const struct run_answer *answer, struct buf *ret_text)
+{
+    if (answer->text.len > 0) {
+        buf_append_string(ret_text, buf_string(&answer->text));
+    }
+    if (!answer->is_completed) {
+        buf_printf(ret_text, "%sThe run ended: %s.", ret_text->len > 0 ? "\n\n" : "",
+                   answer->status);
+    } else if (ret_text->len == 0) {
+        buf_append_string(ret_text, "Done.");
+    }
+}
+
 void run_answer_fini(struct run_answer *answer)
 {
     buf_fini(&answer->text);

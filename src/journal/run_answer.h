@@ -23,4 +23,6 @@ struct run_answer {
  */
 int run_answer_read(struct store *store, const char *run_id, struct run_answer *ret_answer,
                     struct rondo_error *err);
+/** Append it for the one who asked: the text, how it ended where it did not complete, or "Done." */
+void run_answer_write(const struct run_answer *answer, struct buf *ret_text);
 void run_answer_fini(struct run_answer *answer);

@@ -59,6 +59,15 @@ void check_not_empty(struct role_reader *reader, const struct yaml_node *node, c
     }
 }
 
+void check_one_conversation(struct role_reader *reader, const struct yaml_node *node,
+                            const char *text)
+{
+    check_not_empty(reader, node, text);
+    if (strpbrk(text, "{}") != NULL) {
+        reader_error(reader, node, NULL, "events of this trigger have nothing that {...} can pick");
+    }
+}
+
 /*
  * That groups, classes and escapes end. Rondo runs no such expression, so nothing else is checked;
  * with a `#` there may be comments, in which anything may be.

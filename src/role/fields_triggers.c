@@ -11,6 +11,21 @@ static const struct role_field common_fields[] = {
     {0},
 };
 
+#define CONVERSATION(check_fn, text)                                                    \
+    {                                                                                   \
+        .name = "conversation", .flags = FIELD_OWN, .check = (check_fn), .help = (text) \
+    }
+
+#define CONVERSATION_IDLE                                                                          \
+    {                                                                                              \
+        .name = "conversation_idle_seconds", .kind = FIELD_INTEGER, .flags = FIELD_OWN,            \
+        .range = RANGE_BETWEEN(0, 31536000),                                                       \
+        .help = "A conversation that was quiet for longer begins anew; by default 3600, 0: never", \
+    }
+
+#define ONE_CONVERSATION \
+    CONVERSATION(check_one_conversation, "Name of a conversation that all events are turns of")
+
 static const char *const catch_ups[] = {"none", "one", "all", NULL};
 
 static const struct role_field cron_fields[] = {
@@ -39,6 +54,8 @@ static const struct role_field cron_fields[] = {
      .kind = FIELD_BOOLEAN,
      .flags = FIELD_OWN,
      .help = "Start also while the run of the last time is not over"},
+    ONE_CONVERSATION,
+    CONVERSATION_IDLE,
     {0},
 };
 
@@ -66,6 +83,8 @@ static const struct role_field heartbeat_fields[] = {
      .by_default = "\"UTC\"",
      .check = check_zone,
      .help = "Zone of the active hours"},
+    ONE_CONVERSATION,
+    CONVERSATION_IDLE,
     {0},
 };
 
@@ -85,6 +104,10 @@ static const struct role_field watch_fields[] = {
     {.name = "process_existing",
      .kind = FIELD_BOOLEAN,
      .help = "Also report files that are there at the first start"},
+    CONVERSATION(check_not_empty,
+                 "Which conversation a change is a turn of; `{path}`: one for each "
+                 "file"),
+    CONVERSATION_IDLE,
     {0},
 };
 
@@ -120,6 +143,10 @@ static const struct role_field webhook_fields[] = {
      .kind = FIELD_INTEGER,
      .by_default = "60",
      .help = "Requests per minute"},
+    CONVERSATION(check_not_empty,
+                 "Which conversation a request is a turn of: `{body.a.b}` of a JSON body, "
+                 "`{header.NAME}`; a request that has nothing of this is none"),
+    CONVERSATION_IDLE,
     {0},
 };
 
@@ -143,6 +170,7 @@ static const struct role_field telegram_fields[] = {
     {.name = "prompt_template",
      .by_default = "\"{message}\"",
      .help = "Prompt for the agent: `{message}`"},
+    CONVERSATION_IDLE,
     {0},
 };
 

@@ -72,6 +72,8 @@ void check_zone(struct role_reader *reader, const struct yaml_node *node, const 
 void check_condition_name(struct role_reader *reader, const struct yaml_node *node,
                           const char *text);
 void check_command(struct role_reader *reader, const struct yaml_node *node, const char *text);
+void check_one_conversation(struct role_reader *reader, const struct yaml_node *node,
+                            const char *text);
 void check_not_empty(struct role_reader *reader, const struct yaml_node *node, const char *text);
 
 /* Checks of objects (shape_checks.c). role_shape_check_fn. */

@@ -73,10 +73,27 @@ static void find_types(const struct role *role, const char *section, const char 
     }
 }
 
+/** A turn of a conversation is one answer. */
+static void find_conversations(const struct role *role, struct role_findings *findings)
+{
+    struct json_object *list = json_member(json_member(role->normal, "spec"), "triggers");
+    size_t count = json_object_is_type(list, json_type_array) ? json_object_array_length(list) : 0;
+    for (size_t i = 0; i < count; i++) {
+        struct json_object *trigger = json_object_array_get_idx(list, i);
+        if (json_get_string(trigger, "conversation", "")[0] != '\0' &&
+            json_get_bool(trigger, "autonomous", false)) {
+            char path[64];
+            snprintf(path, sizeof(path), "spec.triggers[%zu].autonomous", i);
+            warn(role, findings, path, "has no effect: a turn of a conversation is one answer");
+        }
+    }
+}
+
 static void find_lists(const struct role *role, bool is_on_duty, struct role_findings *findings)
 {
     static const char *const chats[] = {"discord", "slack", NULL};
     static const char *const functions[] = {"custom", NULL};
+    find_conversations(role, findings);
     if (!is_on_duty) {
         find_types(role, "triggers", chats,
                    "needs a connection by WebSocket, which Rondo does not have: use a webhook or "

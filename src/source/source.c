@@ -87,6 +87,11 @@ int source_submit(const struct source *source, const struct intake_event *event,
     complete.source = host->id;
     complete.role = host->role;
     complete.kind = source->type->name;
+    if (complete.conversation == NULL && host->conversation != NULL &&
+        strchr(host->conversation, '{') == NULL) {
+        complete.conversation = host->conversation;
+    }
+    complete.idle_s = host->idle_s;
     if (complete.conversation != NULL) {
         complete.mode = START_CONVERSATION;
     } else {

@@ -32,6 +32,9 @@ struct source;
 /** Never due by the clock. */
 #define SOURCE_NEVER INT64_MAX
 
+/** A conversation that was quiet for so long begins anew, where its trigger does not say. */
+#define SOURCE_IDLE_S 3600
+
 /** What a source has around it. Borrowed and constant until it is closed. */
 struct source_host {
     struct intake *intake;
@@ -45,6 +48,8 @@ struct source_host {
     const char *folder;       /**< of the role's file; relative paths start here */
     const char *workspace;    /**< of the runs; NULL = none */
     bool is_autonomous;       /**< the trigger says so and the role can work so */
+    const char *conversation; /**< the trigger's setting: template of a key; NULL = none */
+    int64_t idle_s;           /**< after which its conversations begin anew; 0 = never */
     /** A line for the log of the daemon; any thread; or NULL. */
     void (*log)(void *context, const char *line);
     /** The time of `next_due` has become earlier; any thread; or NULL. */
@@ -152,8 +157,9 @@ void source_summary(const struct source_type *type, struct json_object *config,
                     struct buf *ret_summary);
 
 /**
- * Submit an event of a source: `source`, `role` and `kind` are filled in, and `mode` is autonomous
- * when the trigger says so and the event is no conversation.
+ * Submit an event of a source: `source`, `role`, `kind` and `mode` are filled in. An event of a
+ * conversation is a turn of it; else it is autonomous when the trigger says so. A trigger whose
+ * setting `conversation` has no braces has one conversation, which its type need not know.
  */
 int source_submit(const struct source *source, const struct intake_event *event,
                   struct intake_result *ret_result, struct rondo_error *err);

@@ -330,6 +330,27 @@ int template_fill(const char *template, const struct template_value *values, str
     return r;
 }
 
+int template_key(const char *template, const struct template_value *values, struct buf *ret_key,
+                 struct rondo_error *err)
+{
+    struct template_value plain[TEMPLATE_KEY_VALUES + 1] = {0};
+    auto_buf struct buf key = {0};
+    for (size_t i = 0; i < TEMPLATE_KEY_VALUES && values[i].name != NULL; i++) {
+        plain[i] = values[i];
+        plain[i].is_instruction = true;
+        plain[i].is_line = true;
+    }
+    int r = template_fill(template, plain, &key, err);
+    if (r == 0 && key.len > (size_t)LIMIT_START_KEY_BYTES) {
+        r = error_set(err, RONDO_ERR_LIMIT, "the key would be longer than %ld bytes",
+                      LIMIT_START_KEY_BYTES);
+    }
+    if (r == 0) {
+        buf_append(ret_key, key.data, key.len);
+    }
+    return r;
+}
+
 /* ---- For people ------------------------------------------------------------------------------ */
 
 /** The text after the notice of a prompt, and the mark; NULL = it has no notice. */

@@ -18,6 +18,9 @@
 
 #include <stdbool.h>
 
+/** Values that template_key takes at most. */
+#define TEMPLATE_KEY_VALUES 4
+
 /** A value that a template may name. Borrowed. */
 struct template_value {
     const char *name; /**< NULL ends a list */
@@ -37,6 +40,13 @@ struct template_value {
  */
 int template_fill(const char *template, const struct template_value *values, struct buf *ret_prompt,
                   struct rondo_error *err);
+
+/**
+ * Make a key: the same placeholders, but what is inserted is not marked, and is one line.
+ * @return RONDO_ERR_LIMIT: it is longer than LIMIT_START_KEY_BYTES, or as template_fill
+ */
+int template_key(const char *template, const struct template_value *values, struct buf *ret_key,
+                 struct rondo_error *err);
 
 /**
  * The beginning of a prompt as lists show it to people: without the notice and the marks.

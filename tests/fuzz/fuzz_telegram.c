@@ -15,13 +15,7 @@ static void take_message(void *context, const struct telegram_message *message)
     struct telegram_chats *chats = context;
     FUZZ_CHECK(message->update >= 0 && message->update < INT64_MAX);
     FUZZ_CHECK(!message->is_text || message->text[0] != '\0');
-    struct chat_turn *turn =
-        telegram_chats_add(chats, message->chat, message->update, message->user, message->text);
-    if (turn != NULL) {
-        FUZZ_CHECK(strlen(turn->text) <= LIMIT_CHAT_TEXT_BYTES);
-        chat_turn_answer(turn, message->user_name);
-        turn->state = TURN_DONE;
-    }
+    telegram_chats_add(chats, message->chat, message->update);
 }
 
 /** What is stored is read as the same. */
@@ -35,7 +29,6 @@ static void check_stored(const struct telegram_chats *chats)
     FUZZ_CHECK(telegram_chats_decode(json.data, &back, NULL) == 0);
     telegram_chats_encode(&back, &again);
     FUZZ_CHECK(strcmp(json.data, again.data) == 0);
-    telegram_chats_fini(&back);
     buf_fini(&json);
     buf_fini(&again);
 }
@@ -50,8 +43,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (telegram_chats_decode(text, &stored, NULL) == 0) {
         check_stored(&stored);
     }
-    telegram_chats_fini(&chats);
-    telegram_chats_fini(&stored);
     free(text);
     return 0;
 }

@@ -90,7 +90,7 @@ void soak_daemon_start(struct soak *soak)
     for (size_t i = soak->first_open_run; i < soak->run_count; i++) {
         if (!soak->runs[i].is_ended) {
             intake_count_running(soak->intake, soak->roles[soak->runs[i].role].name,
-                                 soak->runs[i].id);
+                                 soak->runs[i].id, NULL, NULL);
         }
     }
     soak->upkeep_ns = soak->mono_ns + UPKEEP_NS;

@@ -2,6 +2,7 @@
 /* From a role file and a caller's options to the options of a run, and back. */
 #include "agent/spec/config.h"
 
+#include "agent/spec/carry.h"
 #include "agent/spec/pin.h"
 #include "base/auto.h"
 #include "base/clock.h"
@@ -282,6 +283,7 @@ int agent_config_read(const char *json, struct agent_config *ret_config, struct 
     read_hosts(root, &config);
     json_object_object_get_ex(root, AGENT_SERVERS, &config.servers);
     json_object_get(config.servers);
+    config.carried = json_object_get(carry_messages(root));
     *ret_config = config;
     return 0;
 }
@@ -290,6 +292,7 @@ void agent_config_fini(struct agent_config *config)
 {
     role_free(config->role);
     json_object_put(config->servers);
+    json_object_put(config->carried);
     for (size_t i = 0; config->allow_hosts != NULL && config->allow_hosts[i] != NULL; i++) {
         free(config->allow_hosts[i]);
     }

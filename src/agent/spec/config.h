@@ -22,6 +22,7 @@ struct agent_config {
     struct json_object *servers; /**< of rondo.yaml, as the run keeps them; NULL = none. Owned */
     int64_t follow_up_depth;     /**< follow-ups that led to this run; -1 = it must not schedule
                                       any, because no daemon has started it */
+    struct json_object *carried; /**< what a conversation's turn took over; NULL = nothing. Owned */
     char **allow_hosts;          /**< the role's and the caller's; NULL-terminated, never NULL */
 };
 

@@ -142,6 +142,12 @@ bool duty_is_holding(const struct duty *duty, int64_t *due_ns);
 /** Let lists show the role's budgets before it has used anything. */
 void duty_note_budgets(struct duty *duty, const struct duty_role *role);
 
+/* ---- duty_talk.c ---- */
+
+/** Make the run of a request a turn of its conversation, after the run of the turn before. */
+int duty_continue(struct store *store, const struct start_request *request, struct loop_spec *spec,
+                  struct rondo_error *err);
+
 /* ---- duty_start.c ---- */
 
 /** Count the runs of this server's roles that execute already. */

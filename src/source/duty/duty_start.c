@@ -4,8 +4,11 @@
  * started before a crash; its document is deleted then. What cannot be started now (the store
  * fails, the server is full) waits; what never can is refused and recorded.
  */
+#include "agent/spec/carry.h"
+#include "base/auto.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "loop/driver/driver.h"
 #include "orchestrator/assignment.h"
 #include "orchestrator/orchestrator.h"
 #include "source/duty/duty_internal.h"
@@ -16,6 +19,18 @@
 
 /* ---- What executes -------------------------------------------------------------------------- */
 
+static void count_run(struct duty *duty, const struct store_run *run)
+{
+    struct loop_spec spec = {0};
+    auto_free char *source = NULL;
+    auto_free char *conversation = NULL;
+    if (loop_recorded_spec(duty->store, run->id, &spec, NULL) == 0) {
+        carry_find(&spec, &source, &conversation);
+    }
+    intake_count_running(duty->intake, run->agent_id, run->id, source, conversation);
+    loop_spec_fini(&spec);
+}
+
 int duty_count_running(struct duty *duty, struct rondo_error *err)
 {
     struct assignment *assignments = NULL;
@@ -25,7 +40,7 @@ int duty_count_running(struct duty *duty, struct rondo_error *err)
         struct store_run run;
         if (assignments[i].state != ASSIGNMENT_PAUSED &&
             duty->store->ops->get_run(duty->store, assignments[i].run_id, &run, NULL) == 0) {
-            intake_count_running(duty->intake, run.agent_id, run.id);
+            count_run(duty, &run);
         }
     }
     free(assignments);
@@ -99,7 +114,12 @@ static int create_run(struct duty *duty, const struct duty_role *role,
     enum orchestrator_answer answer = ORCHESTRATOR_FULL;
     duty_plan_spec(&role->plan, request, &spec);
     snprintf(by, sizeof(by), "%s trigger", request->kind);
-    int r = orchestrator_queue_run(duty->options.orchestrator, &spec, by, &answer, err);
+    int r = request->mode == START_CONVERSATION && !has_run(duty, request)
+                ? duty_continue(duty->store, request, &spec, err)
+                : 0;
+    if (r == 0) {
+        r = orchestrator_queue_run(duty->options.orchestrator, &spec, by, &answer, err);
+    }
     loop_spec_fini(&spec);
     if (r == 0 && answer == ORCHESTRATOR_HELD) {
         return error_set(err, RONDO_ERR_BUSY, "another run of the exclusive agent %s executes",

@@ -271,8 +271,9 @@ static void decide(struct intake *intake, struct submission *submission)
     }
     unsigned char group[DIGEST_SIZE];
     group_digest(event->source, event->group, group);
-    struct intake_entry *same =
-        queue->options.rule == QUEUE_COALESCE ? intake_entry_find_group(queue, group) : NULL;
+    /* Each turn of a conversation has its answer. */
+    bool may_coalesce = queue->options.rule == QUEUE_COALESCE && event->conversation == NULL;
+    struct intake_entry *same = may_coalesce ? intake_entry_find_group(queue, group) : NULL;
     if (same != NULL) {
         submission->outcome = INTAKE_COALESCED;
         submission->replaced = same;
@@ -337,6 +338,7 @@ static void write_request(struct intake *intake, const struct submission *submis
         .group = (char *)event->group,
         .context = (char *)event->context,
         .conversation = (char *)event->conversation,
+        .idle_s = event->idle_s,
     };
     snprintf(request.source, sizeof(request.source), "%s", event->source);
     snprintf(request.role, sizeof(request.role), "%s", event->role);
@@ -397,6 +399,7 @@ static void update_index(struct intake *intake, struct submission *submission, b
         entry->version = 1;
         entry->source = memory_dup_string(event->source);
         group_digest(event->source, event->group, entry->group);
+        intake_entry_set_conversation(entry, event->source, event->conversation);
         intake_entry_wait(intake, entry);
     }
     if (is_applied) {

@@ -8,7 +8,7 @@
  * accepted before, but the start reads what waits.
  *
  * A role has a queue. Its requests wait while as many runs as the role or the daemon may execute
- * are executing. Roles take turns.
+ * are executing, and the turns of one conversation for each other. Roles take turns.
  *
  * Any thread, except that intake_close is called when no other call is under way. Submitting
  * blocks while another request is being committed; a store that fails is an error, and the caller
@@ -26,7 +26,8 @@ struct random;
 /** What becomes of a request while all runs that a role may execute are executing. */
 enum queue_rule {
     QUEUE_WAIT = 0,    /**< it waits; when the queue is full it is not accepted */
-    QUEUE_COALESCE,    /**< one waits for each source and group, with the newest prompt */
+    QUEUE_COALESCE,    /**< one waits for each source and group, with the newest prompt; turns of
+                            conversations wait each */
     QUEUE_DROP_OLDEST, /**< when the queue is full, the oldest is dropped */
     QUEUE_REFUSE,      /**< when the queue is full, it is refused */
     QUEUE_RULE_COUNT
@@ -76,7 +77,8 @@ struct intake_event {
     const char *key;          /**< the same for the same event; NULL = each one is new */
     const char *group;        /**< for QUEUE_COALESCE; NULL = all events of the source are one */
     const char *context;      /**< JSON object for the journal; NULL = {} */
-    const char *conversation; /**< START_CONVERSATION */
+    const char *conversation; /**< START_CONVERSATION; such events are never coalesced */
+    int64_t idle_s;           /**< a conversation that was quiet for longer begins anew; 0 = none */
     int64_t due_ns;           /**< when it was to come; 0 = now */
     int64_t missed;           /**< earlier times that passed without an event */
     const char *mark;         /**< new mark of the source, changed in the same transaction whatever
@@ -160,9 +162,13 @@ int intake_refuse(struct intake *intake, const struct start_request *request, co
 /** It cannot be started now: it waits again, as the first. */
 void intake_postpone(struct intake *intake, const char *run_id);
 
-/** A run of a role that executes, but was started before this intake was opened. A request that a
- *  crash has left for it is deleted. */
-void intake_count_running(struct intake *intake, const char *role, const char *run_id);
+/**
+ * A run of a role that executes, but was started before this intake was opened. A request that a
+ * crash has left for it is deleted.
+ * @param conversation which a turn of is the run, of `source`; or NULL
+ */
+void intake_count_running(struct intake *intake, const char *role, const char *run_id,
+                          const char *source, const char *conversation);
 
 /** Whether a request waits, or its run executes. */
 bool intake_is_pending(struct intake *intake, const char *run_id);

@@ -148,6 +148,7 @@ static void add_waiting(struct intake *intake, const struct start_request *reque
     entry->version = request->version;
     entry->source = memory_dup_string(request->source);
     group_digest(request->source, request->group, entry->group);
+    intake_entry_set_conversation(entry, request->source, request->conversation);
     intake_entry_wait(intake, entry);
     pthread_mutex_unlock(&intake->lock);
     if (request->received_ns > intake->last_received_ns) {

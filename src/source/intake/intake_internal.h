@@ -19,14 +19,17 @@
 struct intake_entry {
     char id[ID_SIZE];
     int64_t received_ns;
-    char *source;                     /**< owned; NULL of a run that was started before */
-    uint64_t version;                 /**< of its document */
-    unsigned char group[DIGEST_SIZE]; /**< of source and group */
+    char *source;                            /**< owned; NULL of a run that was started before */
+    uint64_t version;                        /**< of its document */
+    unsigned char group[DIGEST_SIZE];        /**< of source and group */
+    bool is_turn;                            /**< of a conversation */
+    unsigned char conversation[DIGEST_SIZE]; /**< is_turn: of source and conversation */
     struct role_queue *queue;
     bool is_counted;           /**< as executing */
     struct intake_entry *prev; /**< order of the queue */
     struct intake_entry *next;
     UT_hash_handle hh;
+    UT_hash_handle talk_hh; /**< in `talking`, while it is counted */
 };
 
 /** When people were last told of events that did not become runs of their own. */
@@ -67,6 +70,7 @@ struct intake {
 
     pthread_mutex_t lock;
     struct intake_entry *entries; /**< by id: waiting, worked on, executing */
+    struct intake_entry *talking; /**< turns that count as executing, by conversation */
     struct role_queue *queues;    /**< by role */
     struct role_queue *turns;     /**< the first has the next turn */
     uint64_t running;
@@ -80,6 +84,9 @@ struct intake {
 struct role_queue *intake_queue_of(struct intake *intake, const char *role);
 struct intake_entry *intake_entry_add(struct intake *intake, struct role_queue *queue,
                                       const char *id);
+/** It is a turn of a conversation. @param conversation NULL = it is none */
+void intake_entry_set_conversation(struct intake_entry *entry, const char *source,
+                                   const char *conversation);
 /** Put an entry in its queue, where its time belongs. */
 void intake_entry_wait(struct intake *intake, struct intake_entry *entry);
 /** Take it out of its queue. */
@@ -91,7 +98,8 @@ void intake_entry_count_running(struct intake *intake, struct intake_entry *entr
 void intake_entry_count_ended(struct intake *intake, struct intake_entry *entry);
 struct intake_entry *intake_entry_find_id(struct intake *intake, const char *id);
 struct intake_entry *intake_entry_find_group(struct role_queue *queue, const unsigned char *group);
-/** The next one that may start, by turns; or NULL. */
+/** The next one that may start, by turns; or NULL. No turn starts while another one of the same
+ *  conversation executes. */
 struct intake_entry *intake_entry_next(struct intake *intake);
 void intake_index_free(struct intake *intake);
 

@@ -31,6 +31,15 @@ struct intake_entry *intake_entry_add(struct intake *intake, struct role_queue *
     return entry;
 }
 
+void intake_entry_set_conversation(struct intake_entry *entry, const char *source,
+                                   const char *conversation)
+{
+    entry->is_turn = conversation != NULL;
+    if (entry->is_turn) {
+        group_digest(source, conversation, entry->conversation);
+    }
+}
+
 void intake_entry_wait(struct intake *intake, struct intake_entry *entry)
 {
     struct role_queue *queue = entry->queue;
@@ -64,6 +73,9 @@ void intake_entry_free(struct intake *intake, struct intake_entry *entry)
 
 void intake_entry_count_running(struct intake *intake, struct intake_entry *entry)
 {
+    if (entry->is_turn) {
+        HASH_ADD(talk_hh, intake->talking, conversation, DIGEST_SIZE, entry);
+    }
     entry->is_counted = true;
     entry->queue->running++;
     intake->running++;
@@ -71,6 +83,9 @@ void intake_entry_count_running(struct intake *intake, struct intake_entry *entr
 
 void intake_entry_count_ended(struct intake *intake, struct intake_entry *entry)
 {
+    if (entry->is_turn) {
+        HASH_DELETE(talk_hh, intake->talking, entry);
+    }
     entry->is_counted = false;
     entry->queue->running--;
     intake->running--;
@@ -92,6 +107,26 @@ struct intake_entry *intake_entry_find_group(struct role_queue *queue, const uns
     return entry;
 }
 
+/** Whether the turn before has no answer yet. */
+static bool is_early(const struct intake *intake, const struct intake_entry *entry)
+{
+    struct intake_entry *other = NULL;
+    if (entry->is_turn) {
+        HASH_FIND(talk_hh, intake->talking, entry->conversation, DIGEST_SIZE, other);
+    }
+    return other != NULL;
+}
+
+/** The first of a queue that may start. */
+static struct intake_entry *first_ready(const struct intake *intake, const struct role_queue *queue)
+{
+    struct intake_entry *entry = queue->waiting;
+    while (entry != NULL && is_early(intake, entry)) {
+        entry = entry->next;
+    }
+    return entry;
+}
+
 struct intake_entry *intake_entry_next(struct intake *intake)
 {
     struct role_queue *queue;
@@ -100,9 +135,10 @@ struct intake_entry *intake_entry_next(struct intake *intake)
     }
     DL_FOREACH(intake->turns, queue)
     {
-        if (queue->is_open && !queue->is_held && queue->waiting != NULL &&
-            queue->running < queue->options.max_running) {
-            struct intake_entry *entry = queue->waiting;
+        bool may_start =
+            queue->is_open && !queue->is_held && queue->running < queue->options.max_running;
+        struct intake_entry *entry = may_start ? first_ready(intake, queue) : NULL;
+        if (entry != NULL) {
             DL_DELETE(intake->turns, queue); /* its next turn comes after all others */
             DL_APPEND(intake->turns, queue);
             return entry;
@@ -117,6 +153,7 @@ void intake_index_free(struct intake *intake)
     struct intake_entry *next_entry;
     struct role_queue *queue;
     struct role_queue *next_queue;
+    HASH_CLEAR(talk_hh, intake->talking);
     HASH_ITER(hh, intake->entries, entry, next_entry)
     {
         intake_entry_free(intake, entry);

@@ -139,7 +139,8 @@ static void forget_request(struct intake *intake, const char *id, uint64_t versi
     intake_changes_fini(&changes);
 }
 
-void intake_count_running(struct intake *intake, const char *role, const char *run_id)
+void intake_count_running(struct intake *intake, const char *role, const char *run_id,
+                          const char *source, const char *conversation)
 {
     uint64_t version = 0; /* 0: no request waits */
     pthread_mutex_lock(&intake->submitting);
@@ -147,6 +148,7 @@ void intake_count_running(struct intake *intake, const char *role, const char *r
     struct intake_entry *entry = intake_entry_find_id(intake, run_id);
     if (entry == NULL) {
         entry = intake_entry_add(intake, intake_queue_of(intake, role), run_id);
+        intake_entry_set_conversation(entry, source, conversation);
         intake_entry_count_running(intake, entry);
     } else if (!entry->is_counted) {
         intake_entry_take(intake, entry);

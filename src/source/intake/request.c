@@ -50,6 +50,9 @@ void start_request_encode(const struct start_request *request, struct buf *ret_j
     write_optional(&writer, "key", request->key);
     write_optional(&writer, "group", request->group);
     write_optional(&writer, "conversation", request->conversation);
+    if (request->idle_s > 0) {
+        json_write_int(&writer, "idle_s", request->idle_s);
+    }
     json_write_raw(&writer, "context", request->context == NULL ? "{}" : request->context);
     json_write_string(&writer, "prompt", request->prompt);
     json_end_object(&writer);
@@ -86,6 +89,7 @@ static int start_request_decode(const struct store_document *document,
         .key = dup_member(root, "key"),
         .group = dup_member(root, "group"),
         .conversation = dup_member(root, "conversation"),
+        .idle_s = json_get_int(root, "idle_s", 0),
     };
     snprintf(request.id, sizeof(request.id), "%s", document->key);
     copy_text(request.source, sizeof(request.source), root, "source");

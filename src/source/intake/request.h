@@ -42,7 +42,8 @@ struct start_request {
     char *key;          /**< what makes it unique within its source; NULL = nothing */
     char *group;        /**< requests of one source and group may be coalesced */
     char *context;      /**< JSON object about the event, for the journal */
-    char *conversation; /**< START_CONVERSATION: which one ("telegram:4711"); else NULL */
+    char *conversation; /**< START_CONVERSATION: which one of the source ("4711"); else NULL */
+    int64_t idle_s;     /**< it begins anew if it was quiet for longer; 0 = never */
 };
 
 void start_request_fini(struct start_request *request);

@@ -3,7 +3,7 @@
  * Telegram: messages of those who may write to the bot become start requests, a conversation per
  * chat, and the answer of each run is sent to its chat. Everybody else is ignored.
  *
- * One thread polls and sends. The mark holds the next update and the turns of the chats; it changes
+ * One thread polls and sends. The mark holds the next update and what has no answer yet; it changes
  * in the transaction that accepts a message, so none is lost or worked on twice. Telegram offers no
  * way to make sending idempotent. So that no reply is sent twice, "sending" is stored before each
  * part; a part whose fate is not known is not sent again, and the log says so.
@@ -83,11 +83,6 @@ __attribute__((format(printf, 2, 3))) static void log_line(const struct telegram
     }
 }
 
-static int64_t now_s(const struct telegram *bot)
-{
-    return clock_now(bot->source.host->clock) / NS_PER_S;
-}
-
 /* ---- The mark -------------------------------------------------------------------------------- */
 
 static void keep_mark(struct telegram *bot, struct buf *mark)
@@ -100,9 +95,9 @@ static void keep_mark(struct telegram *bot, struct buf *mark)
 static void restore(struct telegram *bot)
 {
     struct rondo_error err = {0};
-    telegram_chats_fini(&bot->chats);
+    bot->chats = (struct telegram_chats){0};
     if (bot->stored != NULL && telegram_chats_decode(bot->stored, &bot->chats, &err) < 0) {
-        telegram_chats_fini(&bot->chats);
+        bot->chats = (struct telegram_chats){0};
         log_line(bot, "%s", err.message);
     }
 }
@@ -160,10 +155,6 @@ static int make_prompt(const struct telegram *bot, const struct telegram_message
          .is_instruction = true},
         {0},
     };
-    telegram_chats_history(&bot->chats, message->chat, now_s(bot), ret_prompt);
-    if (ret_prompt->len > 0) {
-        buf_append_string(ret_prompt, "User: ");
-    }
     return template_fill(bot->template, values, ret_prompt, err);
 }
 
@@ -205,8 +196,7 @@ static void accept(struct telegram *bot, const struct telegram_message *message)
 {
     struct intake_result result = {0};
     struct rondo_error err = {0};
-    if (telegram_chats_add(&bot->chats, message->chat, message->update, now_s(bot),
-                           message->text) == NULL) {
+    if (!telegram_chats_add(&bot->chats, message->chat, message->update)) {
         bot->is_stopped = true;
         return;
     }
@@ -240,7 +230,7 @@ static int64_t poll_messages(struct telegram *bot)
     auto_buf struct buf body = {0};
     struct telegram_answer answer;
     struct rondo_error err = {0};
-    bool is_busy = telegram_chats_are_waiting(&bot->chats);
+    bool is_busy = bot->chats.count > 0;
     int64_t began_ns = clock_monotonic(clock_system());
     telegram_get_updates(&bot->api, bot->offset, is_busy ? POLL_BUSY_S : POLL_S, &body, &answer);
     if (cancel_is_set(&bot->cancel)) {
@@ -296,20 +286,20 @@ static char *cut_part(const char *text, unsigned part)
     return is_over ? NULL : memory_dup_bytes(text, part_len(text));
 }
 
-static void end_turn(struct telegram *bot, struct chat_turn *turn, const char *text)
+static void end_turn(struct telegram *bot, size_t index)
 {
-    turn->state = TURN_DONE;
-    chat_turn_answer(turn, text);
+    telegram_chats_remove(&bot->chats, index);
     store(bot);
 }
 
 /** Send the next part of an answer. @return whether there may be another one to send now */
-static bool send_part(struct telegram *bot, struct chat_turn *turn, const char *text)
+static bool send_part(struct telegram *bot, size_t index, const char *text)
 {
+    struct chat_turn *turn = &bot->chats.turns[index];
     struct telegram_answer answer;
     auto_free char *part = cut_part(text, turn->part);
     if (part == NULL) {
-        end_turn(bot, turn, text);
+        end_turn(bot, index);
         return false;
     }
     turn->state = TURN_SENDING;
@@ -328,7 +318,7 @@ static bool send_part(struct telegram *bot, struct chat_turn *turn, const char *
                  answer.outcome == TELEGRAM_UNKNOWN ? "may not have arrived, and is not sent again"
                                                     : "was refused",
                  answer.reason);
-        end_turn(bot, turn, text);
+        end_turn(bot, index);
         return false;
     }
     turn->part++;
@@ -339,20 +329,7 @@ static bool send_part(struct telegram *bot, struct chat_turn *turn, const char *
 static void send_answer(struct telegram *bot, size_t index, const char *text)
 {
     /* A mark that could not be stored brings back other turns. */
-    while (!cancel_is_set(&bot->cancel) && send_part(bot, &bot->chats.turns[index], text)) {
-    }
-}
-
-static void write_answer(const struct run_answer *answer, struct buf *ret_text)
-{
-    if (answer->text.len > 0) {
-        buf_append_string(ret_text, buf_string(&answer->text));
-    }
-    if (!answer->is_completed) {
-        buf_printf(ret_text, "%sThe run ended: %s.", ret_text->len > 0 ? "\n\n" : "",
-                   answer->status);
-    } else if (ret_text->len == 0) {
-        buf_append_string(ret_text, "Done.");
+    while (!cancel_is_set(&bot->cancel) && send_part(bot, index, text)) {
     }
 }
 
@@ -377,7 +354,7 @@ static bool find_answer(struct telegram *bot, const struct chat_turn *turn, stru
     if (r == RONDO_ERR_NOT_FOUND) {
         buf_append_string(ret_text, refused);
     } else if (is_over) {
-        write_answer(&answer, ret_text);
+        run_answer_write(&answer, ret_text);
     }
     run_answer_fini(&answer);
     return is_over;
@@ -385,26 +362,29 @@ static bool find_answer(struct telegram *bot, const struct chat_turn *turn, stru
 
 static void send_answers(struct telegram *bot)
 {
-    for (size_t i = 0; i < bot->chats.count && !cancel_is_set(&bot->cancel); i++) {
+    size_t i = 0;
+    while (i < bot->chats.count && !cancel_is_set(&bot->cancel)) {
         auto_buf struct buf text = {0};
-        struct chat_turn *turn = &bot->chats.turns[i];
+        size_t before = bot->chats.count;
+        const struct chat_turn *turn = &bot->chats.turns[i];
         if (turn->state == TURN_WAITING && find_answer(bot, turn, &text)) {
             send_answer(bot, i, buf_string(&text));
         }
+        i += bot->chats.count == before;
     }
 }
 
 /** Replies that were being sent when the process ended. */
 static void settle_doubts(struct telegram *bot)
 {
-    for (size_t i = 0; i < bot->chats.count; i++) {
-        struct chat_turn *turn = &bot->chats.turns[i];
+    for (size_t i = bot->chats.count; i > 0; i--) {
+        const struct chat_turn *turn = &bot->chats.turns[i - 1];
         if (turn->state == TURN_SENDING) {
             log_line(bot,
                      "the reply to the chat %" PRId64 " may not have arrived, and is not sent "
                      "again: the daemon ended while it was sent",
                      turn->chat);
-            turn->state = TURN_DONE;
+            telegram_chats_remove(&bot->chats, i - 1);
         }
     }
 }
@@ -482,7 +462,6 @@ static void close_bot(struct source *source)
     }
     cancel_fini(&bot->cancel);
     telegram_api_fini(&bot->api);
-    telegram_chats_fini(&bot->chats);
     memory_free_list(bot->users);
     free(bot->ids);
     free(bot->stored);

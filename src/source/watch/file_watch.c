@@ -233,11 +233,16 @@ static int submit(struct file_watch *watch, const struct watched_file *file,
     }
     write_key(watch, file, state, &key);
     write_context(file, change, &context);
+    const char *conversation = watch->source.host->conversation;
+    auto_buf struct buf talk = {0};
+    /* A key that is too long names no conversation. */
+    (void)(conversation == NULL || template_key(conversation, values, &talk, NULL));
     const struct intake_event event = {
         .prompt = buf_string(&prompt),
         .key = buf_string(&key),
         .group = file->path,
         .context = buf_string(&context),
+        .conversation = talk.len == 0 ? NULL : buf_string(&talk),
     };
     return source_submit(&watch->source, &event, ret_result, err);
 }

@@ -17,6 +17,7 @@
 #include "model/environment.h"
 #include "source/source.h"
 #include "source/template.h"
+#include "source/webhook/hook_conversation.h"
 #include "source/webhook/hook_ports.h"
 #include "source/webhook/hook_signature.h"
 
@@ -230,17 +231,34 @@ static void answer_result(const struct intake_result *result, struct source_answ
     refuse(answer, 409, "%s", result->reason);
 }
 
+/** Which conversation the request is a turn of. @param ret_key empty: of none */
+static bool find_conversation(const struct webhook *hook, const struct source_delivery *delivery,
+                              struct buf *ret_key, struct source_answer *answer)
+{
+    struct rondo_error err = {0};
+    const char *template = hook->source.host->conversation;
+    if (template == NULL || hook_conversation(template, delivery, ret_key, &err) == 0) {
+        return true;
+    }
+    return refuse(answer, 400, "the conversation cannot be found: %.200s", err.message);
+}
+
 static void submit(struct webhook *hook, const struct source_delivery *delivery, const char *id,
                    const char *prompt, struct source_answer *answer)
 {
     auto_buf struct buf context = {0};
+    auto_buf struct buf conversation = {0};
     struct intake_result result = {0};
     struct rondo_error err = {0};
+    if (!find_conversation(hook, delivery, &conversation, answer)) {
+        return;
+    }
     write_context(hook, delivery, id, &context);
     const struct intake_event event = {
         .prompt = prompt,
         .key = id,
         .context = buf_string(&context),
+        .conversation = conversation.len == 0 ? NULL : buf_string(&conversation),
     };
     if (source_submit(&hook->source, &event, &result, &err) < 0) {
         answer->retry_after_s = FULL_RETRY_S;

@@ -77,6 +77,7 @@ struct agent_scene {
     bool is_once;
     bool is_in_doubt;
 
+    void (*on_spec)(struct agent_scene *scene, struct loop_spec *spec); /* before the run */
     struct agent_parts parts;
     struct agent *agent;
     struct loop *loop;
@@ -405,6 +406,9 @@ static inline void scene_start_as(struct agent_scene *scene, const char *lines,
     /* A file in the workspace would have to be confirmed after each change. */
     free(spec.policy);
     spec.policy = strstr(lines, "policy:") == NULL ? NULL : memory_dup_string(scene->world->path);
+    if (scene->on_spec != NULL) {
+        scene->on_spec(scene, &spec);
+    }
     scene_open(scene, &spec);
     scene->loop = start(scene->world, spec);
     scene_attach(scene);

@@ -306,6 +306,12 @@ static const struct {
      HEAD "  triggers: [{type: cron, schedule: x, prompt: y, catch_up: two}]\n"},
     {HEAD "  triggers: [{type: cron, schedule: x, prompt: y, jitter_seconds: 86400}]\n",
      HEAD "  triggers: [{type: cron, schedule: x, prompt: y, jitter_seconds: 86401}]\n"},
+    {HEAD "  triggers: [{type: cron, schedule: x, prompt: y, conversation: a}]\n",
+     HEAD "  triggers: [{type: cron, schedule: x, prompt: y, conversation: 'a{b}'}]\n"},
+    {HEAD "  triggers: [{type: webhook, conversation: '{body.a}'}]\n",
+     HEAD "  triggers: [{type: webhook, conversation: ''}]\n"},
+    {HEAD "  triggers: [{type: telegram, conversation_idle_seconds: 31536000}]\n",
+     HEAD "  triggers: [{type: telegram, conversation_idle_seconds: 31536001}]\n"},
     {HEAD "  triggers: [{type: file_watch, paths: [.]}]\n",
      HEAD "  triggers: [{type: file_watch}]\n"},
 };
@@ -557,8 +563,9 @@ TEST(a_damaged_normal_form_is_refused)
 TEST(what_run_does_not_do_is_said_by_name)
 {
     struct role_reading reading = read_right(
-        HEAD "  triggers: [{type: discord}]\n  sinks: [{type: file, path: x},"
-             " {type: custom, module: m, function: f}]\n  ingest: {sources: [a.md, b.pdf]}\n  "
+        HEAD "  triggers: [{type: discord}, {type: webhook, conversation: a, autonomous: true}]\n"
+             "  sinks: [{type: file, path: x}, {type: custom, module: m, function: f}]\n  ingest: "
+             "{sources: [a.md, b.pdf]}\n  "
              "memory: {}\n  observability: {backend: console}\n"
              "  output: {type: json_schema, schema_file: x}\n"
              "  security: {content: {pii_redaction: true, redact_patterns: [x]},"
@@ -572,8 +579,9 @@ TEST(what_run_does_not_do_is_said_by_name)
         buf_printf(&paths, "%s ", findings.items[i].path);
     }
     assert_string_equal(buf_string(&paths),
-                        "spec.observability.backend spec.ingest.sources[1] spec.triggers[0] "
-                        "spec.sinks[1] spec.tools[1] spec.tools[2] ");
+                        "spec.observability.backend spec.ingest.sources[1] "
+                        "spec.triggers[1].autonomous spec.triggers[0] spec.sinks[1] "
+                        "spec.tools[1] spec.tools[2] ");
     buf_fini(&paths);
     role_findings_fini(&findings);
     reading_fini(&reading);

@@ -189,6 +189,60 @@ DUTY_TEST(an_event_becomes_a_run_that_names_it)
     assert_int_equal(intake_state(duty_intake(world->duty)).waiting, 0);
 }
 
+/** Submit what somebody says in the conversation "a". */
+static struct intake_result say(struct duty_world *world, const char *words)
+{
+    struct rondo_error err = {0};
+    struct intake_result result;
+    const struct intake_event event = {.source = "tester/test",
+                                       .role = "tester",
+                                       .kind = "test",
+                                       .prompt = words,
+                                       .mode = START_CONVERSATION,
+                                       .conversation = "a",
+                                       .idle_s = 3600};
+    if (intake_submit(duty_intake(world->duty), &event, &result, &err) < 0) {
+        fail_msg("%s", err.message);
+    }
+    return result;
+}
+
+DUTY_TEST(a_turn_has_its_own_run_and_what_was_said_before)
+{
+    struct duty_world *world = *state;
+    begin_duty(world, ROLE("tester", NEVER("a.md")));
+    struct intake_result first = say(world, "one");
+    struct intake_result second = say(world, "two");
+    struct intake_result third = say(world, "three");
+    wait_run(world, first.run_id);
+    wait_run(world, second.run_id);
+    wait_run(world, third.run_id);
+    assert_int_equal(events_of(world->server, first.run_id, "model.requested", "\"messages\":1"),
+                     1);
+    assert_int_equal(events_of(world->server, second.run_id, "model.requested", "\"messages\":3"),
+                     1);
+    assert_int_equal(events_of(world->server, third.run_id, "model.requested", "\"messages\":5"),
+                     1);
+    assert_int_equal(events_of(world->server, third.run_id, "run.created",
+                               "[\"one\",\"hello\",\"two\",\"hello\"]"),
+                     1);
+}
+
+DUTY_TEST(a_conversation_continues_after_a_restart)
+{
+    struct duty_world *world = *state;
+    begin_duty(world, ROLE("tester", NEVER("a.md")));
+    wait_run(world, say(world, "one").run_id);
+    duty_drain(world->duty);
+    duty_stop(world->duty);
+    world->duty = NULL;
+    begin_duty(world, ROLE("tester", NEVER("a.md")));
+    struct intake_result second = say(world, "two");
+    wait_run(world, second.run_id);
+    assert_int_equal(events_of(world->server, second.run_id, "model.requested", "\"messages\":3"),
+                     1);
+}
+
 DUTY_TEST(events_that_wait_are_started_one_after_the_other)
 {
     struct duty_world *world = *state;

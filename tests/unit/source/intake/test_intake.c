@@ -382,7 +382,8 @@ TEST_IN_WORLD(a_run_that_was_there_before_counts)
 {
     struct intake_world *world = *state;
     struct start_request request = {0};
-    intake_count_running(world->intake, "fixer", "01890000-0000-7000-8000-000000000000");
+    intake_count_running(world->intake, "fixer", "01890000-0000-7000-8000-000000000000", NULL,
+                         NULL);
     world_submit(world, "fixer", "one", NULL);
     assert_string_equal(world_next(world, &request), "");
     intake_ended(world->intake, "01890000-0000-7000-8000-000000000000");
@@ -396,13 +397,87 @@ TEST_IN_WORLD(a_run_that_a_crash_has_left_with_its_request_counts_once)
     struct intake_result result = world_submit(world, "fixer", "one", NULL);
     world_submit(world, "fixer", "two", NULL);
     world_open(world);
-    intake_count_running(world->intake, "fixer", result.run_id);
+    intake_count_running(world->intake, "fixer", result.run_id, NULL, NULL);
     assert_int_equal(intake_state(world->intake).running, 1);
     assert_int_equal(intake_state(world->intake).waiting, 1);
     assert_int_equal(world_count(world, START_REQUEST_COLLECTION), 1);
     world_expect_run(world, "");
     intake_ended(world->intake, result.run_id);
     world_expect_run(world, "two");
+}
+
+/** Submit what somebody says in a conversation. */
+static struct intake_result say(struct intake_world *world, const char *conversation,
+                                const char *prompt)
+{
+    struct intake_result result = {0};
+    const struct intake_event event = {
+        .source = "fixer/test-1",
+        .role = "fixer",
+        .kind = "test",
+        .mode = START_CONVERSATION,
+        .prompt = prompt,
+        .conversation = conversation,
+        .idle_s = 60,
+    };
+    assert_int_equal(intake_submit(world->intake, &event, &result, NULL), 0);
+    return result;
+}
+
+TEST_IN_WORLD(turns_of_a_conversation_wait_for_each_other_and_others_do_not)
+{
+    struct intake_world *world = *state;
+    struct start_request first = {0};
+    struct start_request other = {0};
+    struct start_request second = {0};
+    intake_set_role(world->intake, "fixer",
+                    &(struct queue_options){.max_waiting = 9, .max_running = 9});
+    say(world, "a", "first of a");
+    say(world, "a", "second of a");
+    say(world, "b", "first of b");
+    assert_string_equal(world_next(world, &first), "first of a");
+    assert_int_equal(first.mode, START_CONVERSATION);
+    assert_string_equal(first.conversation, "a");
+    assert_int_equal(first.idle_s, 60);
+    assert_string_equal(world_next(world, &other), "first of b");
+    assert_string_equal(world_next(world, &second), "");
+    intake_postpone(world->intake, first.id);
+    start_request_fini(&first);
+    assert_string_equal(world_next(world, &first), "first of a");
+    assert_int_equal(intake_started(world->intake, &first, NULL), 0);
+    assert_string_equal(world_next(world, &second), "");
+    intake_ended(world->intake, first.id);
+    assert_string_equal(world_next(world, &second), "second of a");
+    start_request_fini(&first);
+    start_request_fini(&other);
+    start_request_fini(&second);
+}
+
+TEST_IN_WORLD(a_turn_waits_for_the_one_that_executed_before_a_restart)
+{
+    static const char run_id[] = "01890000-0000-7000-8000-000000000000";
+    struct intake_world *world = *state;
+    struct start_request request = {0};
+    const struct queue_options queue = {.max_waiting = 9, .max_running = 9};
+    say(world, "a", "next of a");
+    world_open(world);
+    intake_set_role(world->intake, "fixer", &queue);
+    intake_count_running(world->intake, "fixer", run_id, "fixer/test-1", "a");
+    assert_string_equal(world_next(world, &request), "");
+    intake_ended(world->intake, run_id);
+    assert_string_equal(world_next(world, &request), "next of a");
+    start_request_fini(&request);
+}
+
+TEST_IN_WORLD(turns_of_a_conversation_are_not_coalesced)
+{
+    struct intake_world *world = *state;
+    const struct queue_options queue = {.max_waiting = 9, .max_running = 1, .rule = QUEUE_COALESCE};
+    intake_set_role(world->intake, "fixer", &queue);
+    assert_int_equal(say(world, "a", "one").outcome, INTAKE_ACCEPTED);
+    assert_int_equal(say(world, "a", "two").outcome, INTAKE_ACCEPTED);
+    assert_int_equal(say(world, "b", "three").outcome, INTAKE_ACCEPTED);
+    assert_int_equal(intake_state(world->intake).waiting, 3);
 }
 
 TEST_IN_WORLD(a_request_that_is_postponed_is_the_first_again)

@@ -107,6 +107,63 @@ TEST_IN_WORLD(a_webhook_has_the_name_of_its_agent)
 
 /* ---- Requests ---- */
 
+/** The conversation of the next request; "" = none. */
+static void expect_conversation(struct trigger_world *world, const char *expected)
+{
+    struct start_request request = {0};
+    world_next(world->intake, &request);
+    assert_string_equal(request.conversation == NULL ? "" : request.conversation, expected);
+    assert_int_equal(request.mode, expected[0] == '\0' ? START_SINGLE : START_CONVERSATION);
+    start_request_fini(&request);
+}
+
+TEST_IN_WORLD(a_request_is_a_turn_of_the_conversation_that_its_body_names)
+{
+    struct trigger_world *world = *state;
+    world->host.conversation = "{body.repo}#{body.issue.number}";
+    world_source(world, "webhook", UNSIGNED);
+    call(world, (struct hook_request){.body = "{\"repo\":\"a\\nb\",\"issue\":{\"number\":7}}"});
+    expect_conversation(world, "a\\x0ab#7");
+}
+
+TEST_IN_WORLD(a_header_can_name_the_conversation)
+{
+    struct trigger_world *world = *state;
+    world->host.conversation = "{header.X-Thread}";
+    world_source(world, "webhook", UNSIGNED);
+    call(world, (struct hook_request){.body = "x", .headers = {"x-thread", "t-1"}});
+    expect_conversation(world, "t-1");
+    call(world, (struct hook_request){.body = "x", .headers = {"x-other", "t-1"}});
+    expect_conversation(world, "");
+}
+
+TEST_IN_WORLD(a_conversation_that_cannot_be_found_is_refused)
+{
+    struct trigger_world *world = *state;
+    auto_free char *most = memory_new_zero(1, LIMIT_START_KEY_BYTES + 2);
+    world->host.conversation = "{header.t}";
+    world_source(world, "webhook", UNSIGNED);
+    memset(most, 'x', LIMIT_START_KEY_BYTES);
+    call(world, (struct hook_request){.body = "x", .headers = {"t", most}});
+    expect_conversation(world, most);
+    most[LIMIT_START_KEY_BYTES] = 'x';
+    expect_refused(call(world, (struct hook_request){.body = "x", .headers = {"t", most}}), 400,
+                   "the conversation cannot be found");
+    world->host.conversation = "{body.id}";
+    world_source(world, "webhook", UNSIGNED);
+    expect_refused(call(world, (struct hook_request){.body = "no JSON"}), 400, "not JSON");
+    expect_nothing(world);
+}
+
+TEST_IN_WORLD(a_setting_without_braces_is_one_conversation)
+{
+    struct trigger_world *world = *state;
+    world->host.conversation = "all";
+    world_source(world, "webhook", UNSIGNED);
+    call(world, (struct hook_request){.body = "x"});
+    expect_conversation(world, "all");
+}
+
 TEST_IN_WORLD(a_request_becomes_a_run_with_its_body)
 {
     struct trigger_world *world = *state;
