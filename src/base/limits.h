@@ -103,6 +103,9 @@
 #define LIMIT_ROLE_SOURCES 100
 /** A document that the store keeps for a layer above, bytes of JSON. */
 #define LIMIT_DOCUMENT_BYTES (1 * LIMIT_MIB)
+
+/** What an agent sends with a request to people, bytes of JSON. */
+#define LIMIT_HANDOFF_BODY_BYTES (256 * LIMIT_KIB)
 /** A memory of an agent, bytes. */
 #define LIMIT_MEMORY_BYTES (16 * LIMIT_KIB)
 /** Its metadata, bytes of JSON. */

@@ -52,3 +52,9 @@ int audit_check(struct audit_head *head, const char *entry, size_t len, struct r
 
 /** The root over all entries, in the text form of a digest. @param ret_root HANDOFF_DIGEST_SIZE */
 void audit_root(const struct audit_head *head, char *ret_root);
+
+/** A head as a document, of format 1. */
+void audit_head_encode(const struct audit_head *head, struct buf *ret_json);
+/** @return RONDO_ERR_CORRUPT when it is none; then nothing must be appended to its chain */
+int audit_head_decode(const char *data, size_t len, struct audit_head *ret_head,
+                      struct rondo_error *err);

@@ -73,7 +73,8 @@ struct handoff {
     char lane_id[HANDOFF_NAME_SIZE];
     char action_digest[HANDOFF_DIGEST_SIZE]; /**< of the canonical action */
     char state_hash[HANDOFF_DIGEST_SIZE];    /**< of the agent's checkpoint; "" = none */
-    char answer_digest[HANDOFF_DIGEST_SIZE]; /**< of the body that made this revision */
+    char first_digest[HANDOFF_DIGEST_SIZE];  /**< of the body that made it */
+    char answer_digest[HANDOFF_DIGEST_SIZE]; /**< of the one that made this revision */
     enum handoff_level risk;
     enum handoff_level priority;
     enum handoff_state state;

@@ -59,6 +59,7 @@ static const struct record_member members[] = {
     TEXT(lane_id),
     TEXT(action_digest),
     TEXT(state_hash),
+    TEXT(first_digest),
     TEXT(answer_digest),
     NAME(risk, level_name, HANDOFF_LEVEL_COUNT),
     NAME(priority, level_name, HANDOFF_LEVEL_COUNT),

@@ -78,6 +78,7 @@ const char *handoff_outcome_name(enum handoff_outcome outcome)
 void step_note(struct handoff *handoff, struct handoff_facts *facts, enum handoff_fact fact)
 {
     assert(facts->count < HANDOFF_MOST_FACTS);
+    facts->are_of_time[facts->count] = false;
     facts->facts[facts->count++] = fact;
     handoff->version++;
 }
@@ -152,6 +153,7 @@ enum handoff_outcome handoff_begin(const struct handoff_request *request,
     step_copy(handoff.agent_id, sizeof(handoff.agent_id), request->agent_id);
     step_copy(handoff.lane_id, sizeof(handoff.lane_id), request->lane_id);
     step_copy(handoff.action_digest, sizeof(handoff.action_digest), request->action_digest);
+    step_copy(handoff.first_digest, sizeof(handoff.first_digest), request->body_digest);
     step_copy(handoff.answer_digest, sizeof(handoff.answer_digest), request->body_digest);
     if (request->state_hash != NULL) {
         step_copy(handoff.state_hash, sizeof(handoff.state_hash), request->state_hash);
@@ -223,7 +225,11 @@ bool handoff_advance(struct handoff *handoff, const struct handoff_rules *rules,
     uint64_t version = handoff->version;
     struct timer timer = handoff_timer(handoff, rules);
     while (timer.kind != TIMER_NONE && timer.due_ns <= now_ns) {
+        size_t first = facts->count;
         fire(handoff, rules, &timer, facts);
+        for (size_t i = first; i < facts->count; i++) {
+            facts->are_of_time[i] = true;
+        }
         timer = handoff_timer(handoff, rules);
     }
     return handoff->version != version;

@@ -125,6 +125,7 @@ enum handoff_fact {
 
 struct handoff_facts {
     enum handoff_fact facts[HANDOFF_MOST_FACTS];
+    bool are_of_time[HANDOFF_MOST_FACTS]; /**< nobody did it: it was due */
     size_t count;
 };
 
