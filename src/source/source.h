@@ -15,9 +15,9 @@
  *  - by an HTTP request: `receive`.
  * A type that must wait in other ways has a thread of its own, from `open` to `close`.
  *
- * Threads: `open`, `close`, `next_due`, `fire`, `ready` and `describe` of one source are called by
- * one thread at a time, `receive` by any number beside them until `close` begins. None may block
- * for long, except that `close` waits for the source's own thread.
+ * Threads: `open`, `close`, `next_due`, `fire`, `ready`, `describe` and `problem` of one source are
+ * called by one thread at a time, `receive` by any number beside them until `close` begins. None
+ * may block for long, except that `close` waits for the source's own thread.
  */
 #pragma once
 
@@ -56,6 +56,9 @@ struct source_host {
     void (*wake)(void *context);
     void *context;
 };
+
+/** Bytes of what keeps a source from its work, the NUL included. */
+#define SOURCE_PROBLEM_SIZE 300
 
 /** Room for the list that source_agent_folders() fills. */
 #define SOURCE_AGENT_FOLDERS 3
@@ -113,7 +116,8 @@ struct source_type {
      * `fire`, after `wake`, when the clock was set, and when a run of the role has ended.
      */
     int64_t (*next_due)(struct source *source);
-    /** What keeps an open source from doing all of its work, for lists; "" = nothing. NULL = "". */
+    /** What keeps an open source from doing all of its work, for lists; "" = nothing.
+     *  Valid until the next call. NULL = "". */
     const char *(*problem)(struct source *source);
     /** When something happens next, as lists show it; NULL = `next_due`. */
     int64_t (*shown_due)(struct source *source);

@@ -40,6 +40,7 @@ struct heartbeat {
     int64_t next;                 /* the one after it within active hours; INT64_MAX = none */
     int64_t retry_ns;
     char run_id[ID_SIZE];
+    char problem[SOURCE_PROBLEM_SIZE]; /* of the checklist, at the last beat; "" = none */
 };
 
 static bool is_active(const struct heartbeat *heartbeat, int64_t unix_seconds)
@@ -171,9 +172,12 @@ static int64_t heartbeat_next_due(struct source *source)
     return due_ns < heartbeat->retry_ns ? heartbeat->retry_ns : due_ns;
 }
 
-static void say(const struct heartbeat *heartbeat, const char *message)
+/** The checklist cannot be used at this beat. */
+static void note_problem(struct heartbeat *heartbeat, const char *message)
 {
     const struct source_host *host = heartbeat->head.host;
+    snprintf(heartbeat->problem, sizeof(heartbeat->problem), "%.*s", SOURCE_PROBLEM_SIZE - 1,
+             message);
     char line[SOURCE_ID_SIZE + RONDO_ERROR_MESSAGE_SIZE];
     snprintf(line, sizeof(line), "%s: %s", host->id, message);
     if (host->log != NULL) {
@@ -203,7 +207,7 @@ static int64_t count_open_items(const char *text)
 }
 
 /** Read the checklist. @return open items; 0 also where there is no usable file */
-static int64_t read_list(const struct heartbeat *heartbeat, struct buf *ret_text)
+static int64_t read_list(struct heartbeat *heartbeat, struct buf *ret_text)
 {
     const char *file = json_get_string(heartbeat->config, "file", "");
     const char *agent_folders[SOURCE_AGENT_FOLDERS];
@@ -212,13 +216,14 @@ static int64_t read_list(const struct heartbeat *heartbeat, struct buf *ret_text
     buf_printf(&path, "%s%s%s", file[0] == '/' ? "" : heartbeat->head.host->folder,
                file[0] == '/' ? "" : "/", file);
     source_agent_folders(heartbeat->head.host, agent_folders);
+    heartbeat->problem[0] = '\0';
     if (file_read_named(agent_folders, buf_string(&path), LIMIT_HEARTBEAT_BYTES, ret_text, &err) <
         0) {
-        say(heartbeat, err.message);
+        note_problem(heartbeat, err.message);
         return 0;
     }
     if (!is_text(ret_text)) {
-        say(heartbeat, "the checklist is not text in UTF-8");
+        note_problem(heartbeat, "the checklist is not text in UTF-8");
         return 0;
     }
     return count_open_items(buf_string(ret_text));
@@ -292,6 +297,11 @@ static int heartbeat_fire(struct source *source, int64_t now_ns, struct rondo_er
     return 0;
 }
 
+static const char *heartbeat_problem(struct source *source)
+{
+    return ((const struct heartbeat *)source)->problem;
+}
+
 static const char *const identity[] = {"file", "timezone", NULL};
 static const char *const summary[] = {"file", NULL};
 
@@ -303,4 +313,5 @@ const struct source_type heartbeat_source_type = {
     .close = heartbeat_close,
     .next_due = heartbeat_next_due,
     .fire = heartbeat_fire,
+    .problem = heartbeat_problem,
 };

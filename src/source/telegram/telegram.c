@@ -60,8 +60,11 @@ struct telegram {
     char *stored;         /**< the mark as it is stored */
     int64_t offset;       /**< the next update to take; chats.offset is stored */
     bool is_stopped;      /**< nothing more of this answer is taken */
-    bool is_failing;      /**< the service does not answer, and this was logged */
     int64_t last_ignored; /**< user that was named in the log */
+
+    pthread_mutex_t lock;              /**< guards `problem` */
+    char problem[SOURCE_PROBLEM_SIZE]; /**< why nothing is fetched, as it was logged; "" = none */
+    char shown_problem[SOURCE_PROBLEM_SIZE]; /**< of the thread that calls the source */
 
     atomic_uint accepted; /**< since it was opened, as the next one */
     atomic_uint ignored;
@@ -80,6 +83,23 @@ __attribute__((format(printf, 2, 3))) static void log_line(const struct telegram
         auto_buf struct buf line = {0};
         buf_printf(&line, "%s: %s", host->id, text);
         host->log(host->context, buf_string(&line));
+    }
+}
+
+/** What keeps messages from being fetched has changed. @param text as it is shown; "" = nothing */
+static void set_problem(struct telegram *bot, const char *text)
+{
+    const struct source_host *host = bot->source.host;
+    pthread_mutex_lock(&bot->lock);
+    bool was_failing = bot->problem[0] != '\0';
+    bool is_changed = strncmp(bot->problem, text, sizeof(bot->problem) - 1) != 0;
+    snprintf(bot->problem, sizeof(bot->problem), "%s", text);
+    pthread_mutex_unlock(&bot->lock);
+    if (text[0] != '\0' && !was_failing) {
+        log_line(bot, "%s", text);
+    }
+    if (is_changed && host->wake != NULL) {
+        host->wake(host->context); /* It is shown then. */
     }
 }
 
@@ -237,19 +257,18 @@ static int64_t poll_messages(struct telegram *bot)
         return 0;
     }
     if (answer.outcome != TELEGRAM_DONE) {
-        if (!bot->is_failing) {
-            log_line(bot, "cannot fetch messages from Telegram: %s", answer.reason);
-        }
-        bot->is_failing = true;
+        char text[SOURCE_PROBLEM_SIZE];
+        snprintf(text, sizeof(text), "cannot fetch messages from Telegram: %.200s", answer.reason);
+        set_problem(bot, text);
         return answer.wait_s > 0 ? answer.wait_s * NS_PER_S : FAILURE_NS;
     }
     int64_t before = bot->offset;
-    bot->is_failing = false;
     bot->is_stopped = false;
     if (telegram_read_updates(body.data, body.len, take_message, bot, &err) < 0) {
-        log_line(bot, "%s", err.message);
+        set_problem(bot, err.message);
         return FAILURE_NS;
     }
+    set_problem(bot, "");
     /* What was ignored is stored with the rest of the answer. */
     if (bot->offset != bot->chats.offset) {
         bot->chats.offset = bot->offset;
@@ -462,6 +481,7 @@ static void close_bot(struct source *source)
     }
     cancel_fini(&bot->cancel);
     telegram_api_fini(&bot->api);
+    pthread_mutex_destroy(&bot->lock);
     memory_free_list(bot->users);
     free(bot->ids);
     free(bot->stored);
@@ -494,6 +514,7 @@ static int open_bot(struct json_object *config, const struct source_host *host, 
                     struct source **ret_source, struct rondo_error *err)
 {
     struct telegram *bot = memory_new_zero(1, sizeof(*bot));
+    pthread_mutex_init(&bot->lock, NULL);
     bot->source = (struct source){.type = &telegram_source_type, .host = host};
     bot->template = memory_dup_string(json_get_string(config, "prompt_template", "{message}"));
     int r = start_bot(bot, config, mark, err);
@@ -512,6 +533,15 @@ static void describe(struct source *source, struct json_writer *writer)
     json_write_int(writer, "ignored", atomic_load(&bot->ignored));
 }
 
+static const char *problem(struct source *source)
+{
+    struct telegram *bot = (struct telegram *)source;
+    pthread_mutex_lock(&bot->lock);
+    memcpy(bot->shown_problem, bot->problem, SOURCE_PROBLEM_SIZE);
+    pthread_mutex_unlock(&bot->lock);
+    return bot->shown_problem;
+}
+
 static const char *const identity[] = {"token_env", NULL};
 static const char *const summary[] = {"token_env", NULL};
 
@@ -522,4 +552,5 @@ const struct source_type telegram_source_type = {
     .open = open_bot,
     .close = close_bot,
     .describe = describe,
+    .problem = problem,
 };

@@ -44,6 +44,7 @@ struct webhook {
     uint16_t port;  /**< 0 = none of its own */
     struct hook_key key;
     int64_t per_minute;
+    char problem[SOURCE_PROBLEM_SIZE]; /**< of its own port; "" = none */
 
     pthread_mutex_t lock; /**< guards what follows: the bucket of the rate */
     int64_t left;         /**< requests, in billionths of a minute's nanoseconds (see refill) */
@@ -363,12 +364,16 @@ static void listen_on_port(struct webhook *hook)
         .source = &hook->source,
         .is_unsigned = hook->key.scheme == HOOK_UNSIGNED,
     };
-    if (hook->port == 0 || hook_ports_add(host->ports, &place, &err) == 0 || host->log == NULL) {
+    if (hook->port == 0 || hook_ports_add(host->ports, &place, &err) == 0) {
+        return;
+    }
+    snprintf(hook->problem, sizeof(hook->problem), "%.150s; it can be called at /hooks/%.100s only",
+             err.message, hook->name);
+    if (host->log == NULL) {
         return;
     }
     auto_buf struct buf line = {0};
-    buf_printf(&line, "%s: %s; it can be called at /hooks/%s only", host->id, err.message,
-               hook->name);
+    buf_printf(&line, "%s: %s", host->id, hook->problem);
     host->log(host->context, buf_string(&line));
 }
 
@@ -409,6 +414,11 @@ static void describe(struct source *source, struct json_writer *writer)
     json_write_string(writer, "path", hook->path);
 }
 
+static const char *problem(struct source *source)
+{
+    return ((const struct webhook *)source)->problem;
+}
+
 static const char *const identity[] = {"name", "path", "port", NULL};
 static const char *const summary[] = {"name", "path", NULL};
 
@@ -421,4 +431,5 @@ const struct source_type webhook_source_type = {
     .hook = hook_name,
     .receive = receive,
     .describe = describe,
+    .problem = problem,
 };

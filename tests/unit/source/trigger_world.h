@@ -58,6 +58,15 @@ static inline void world_source(struct trigger_world *world, const char *type, c
     }
 }
 
+/** Insist on what the source says keeps it from working; "" = nothing. */
+static inline void world_expect_problem(struct trigger_world *world, const char *part)
+{
+    const char *text = world->source->type->problem(world->source);
+    if (part[0] == '\0' ? text[0] != '\0' : strstr(text, part) == NULL) {
+        fail_msg("%s", text);
+    }
+}
+
 /** Opening is refused, with a reason in the message. */
 static inline void world_refuse(struct trigger_world *world, const char *type, const char *config,
                                 const char *reason)

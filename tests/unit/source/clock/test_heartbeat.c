@@ -101,6 +101,17 @@ TEST_BEAT(a_list_that_cannot_be_used_is_logged)
     assert_non_null(strstr(world->line, "UTF-8"));
 }
 
+TEST_BEAT(a_list_that_cannot_be_used_is_shown_until_it_can)
+{
+    struct source_world *world = *state;
+    open_heartbeat(world, "");
+    assert_int_equal(runs_until(world, HOUR_S), 0);
+    assert_non_null(strstr(world->source->type->problem(world->source), "list.md"));
+    write_text(world, "- [ ] new\n");
+    assert_int_equal(runs_until(world, 2 * HOUR_S), 1);
+    assert_string_equal(world->source->type->problem(world->source), "");
+}
+
 TEST_BEAT(a_list_has_a_largest_size)
 {
     struct source_world *world = *state;

@@ -269,6 +269,21 @@ TEST_IN_WORLD(a_message_that_cannot_be_stored_comes_again)
     start_request_fini(&request);
 }
 
+TEST_IN_WORLD(a_service_that_refuses_is_a_problem_that_is_shown)
+{
+    struct bot_world *bot = *state;
+    const char *text = "";
+    reply_to(bot, UPDATES, 401, "{\"ok\":false,\"description\":\"Unauthorized\"}");
+    open_bot(bot);
+    wait_request(bot, UPDATES, 1);
+    int64_t deadline_ns = clock_monotonic(clock_system()) + 60 * NS_PER_S;
+    while (text[0] == '\0' && clock_monotonic(clock_system()) < deadline_ns) {
+        clock_sleep(clock_system(), 10 * NS_PER_MS, NULL);
+        text = bot->world->source->type->problem(bot->world->source);
+    }
+    assert_non_null(strstr(text, "cannot fetch messages from Telegram: status 401"));
+}
+
 /* ---- Answers ---- */
 
 TEST_IN_WORLD(the_answer_is_sent_once_and_the_chat_continues)

@@ -114,6 +114,22 @@ TEST_IN_WORLD(a_header_that_comes_twice_is_there)
     hook_ports_free(world->host.ports);
 }
 
+TEST_IN_WORLD(a_port_that_cannot_be_had_is_shown)
+{
+    struct trigger_world *world = *state;
+    world->host.ports = hook_ports_new();
+    uint16_t port = open_somewhere(world, "/one");
+    world_expect_problem(world, "");
+    struct source *first = world->source;
+    world->source = NULL;
+    open_at(world, port, "/one");
+    world_expect_problem(world, "has another webhook at /one; it can be called at /hooks/");
+    first->type->close(first);
+    world->source->type->close(world->source);
+    world->source = NULL;
+    hook_ports_free(world->host.ports);
+}
+
 TEST_IN_WORLD(webhooks_share_a_port)
 {
     struct trigger_world *world = *state;
