@@ -102,9 +102,7 @@ static bool next_place(const char *text, const struct template_value *values,
 /** Append one character that is not plain: a control character, or a byte that is not UTF-8. */
 static void append_odd(unsigned char byte, bool is_line, struct buf *out)
 {
-    if (byte >= 0x80) {
-        utf8_append(out, 0xFFFD);
-    } else if (is_line) {
+    if (byte < 0x80 && is_line) {
         buf_printf(out, "\\x%02x", byte);
     } else if (byte == '\n' || byte == '\t') {
         buf_append(out, &byte, 1);

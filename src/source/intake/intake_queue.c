@@ -59,6 +59,7 @@ void intake_entry_wait(struct intake *intake, struct intake_entry *entry)
 
 void intake_entry_take(struct intake *intake, struct intake_entry *entry)
 {
+    /* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): it does not follow utlist's links */
     DL_DELETE(entry->queue->waiting, entry);
     entry->queue->waiting_count--;
     intake->counts.waiting--;
@@ -66,6 +67,7 @@ void intake_entry_take(struct intake *intake, struct intake_entry *entry)
 
 void intake_entry_free(struct intake *intake, struct intake_entry *entry)
 {
+    /* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): it does not follow the links of uthash */
     HASH_DEL(intake->entries, entry);
     free(entry->source);
     free(entry);
@@ -160,6 +162,7 @@ void intake_index_free(struct intake *intake)
     }
     HASH_ITER(hh, intake->queues, queue, next_queue)
     {
+        /* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): it does not follow uthash's links */
         HASH_DEL(intake->queues, queue);
         free(queue);
     }

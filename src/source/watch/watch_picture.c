@@ -23,12 +23,12 @@ static void free_file(struct watched_file *file)
 
 void watch_picture_fini(struct watch_picture *picture)
 {
-    struct watched_file *file = NULL;
-    struct watched_file *next = NULL;
-    HASH_ITER(hh, picture->files, file, next)
-    {
-        HASH_DEL(picture->files, file);
+    struct watched_file *file = picture->files;
+    HASH_CLEAR(hh, picture->files); /* The files stay, and their links. */
+    while (file != NULL) {
+        struct watched_file *next = file->hh.next;
         free_file(file);
+        file = next;
     }
     *picture = (struct watch_picture){0};
 }

@@ -112,6 +112,7 @@ static char *join(const char *folder, const char *name)
 
 static void remove_folder(struct watch_tree *tree, struct watch_folder *folder)
 {
+    /* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): it does not follow uthash's links */
     HASH_DEL(tree->folders, folder);
     tree->folder_count--;
     free(folder->shown);

@@ -75,7 +75,7 @@ static double factorial(const struct arguments *given)
     if (n < 0 || n != floor(n) || n > MOST_FACTORIAL) {
         return NAN;
     }
-    for (double i = 2; i <= n; i++) {
+    for (int i = 2; i <= (int)n; i++) {
         product *= i;
     }
     return product;
