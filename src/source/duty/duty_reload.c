@@ -236,12 +236,21 @@ static void free_role(struct duty_role *role)
     free(role);
 }
 
-/** Files of folders that are gone. */
+static bool is_in_reach(const struct duty *duty, const char *path)
+{
+    const char *const workspace[] = {duty->options.workspace, NULL};
+    return trust_is_in_reach(path, workspace) || state_is_in_project(path);
+}
+
+/**
+ * Files of folders that are gone. Where agents can write, that is no word of a person: the role
+ * stays on duty, and reading its file says why.
+ */
 static void drop_gone(struct duty *duty)
 {
     for (struct duty_role **at = &duty->roles; *at != NULL;) {
         struct duty_role *role = *at;
-        if (role->is_found) {
+        if (role->is_found || (role->is_used && is_in_reach(duty, role->path))) {
             at = &role->next;
             continue;
         }
@@ -287,10 +296,8 @@ int duty_read_roles(struct duty *duty, struct rondo_error *err)
 
 static void note_folder(struct duty *duty, const char *path)
 {
-    const char *const workspace[] = {duty->options.workspace, NULL};
     struct rondo_error err = {0};
-    bool is_in_reach = trust_is_in_reach(path, workspace) || state_is_in_project(path);
-    if (is_folder(path) && is_in_reach && is_new_folder(duty, path) &&
+    if (is_folder(path) && is_in_reach(duty, path) && is_new_folder(duty, path) &&
         trust_confirm(TRUST_DUTY, path, folder_mark, sizeof(folder_mark), &err) < 0) {
         duty_log(duty, "%s", err.message);
     }

@@ -546,6 +546,21 @@ DUTY_TEST(a_role_that_an_agent_put_into_a_folder_is_not_used)
     assert_true(is_logged(world, "1 role on duty"));
 }
 
+DUTY_TEST(a_role_that_an_agent_deletes_stays_on_duty)
+{
+    struct duty_world *world = *state;
+    struct rondo_error err = {0};
+    share_folder(world);
+    write_file(world->server, "tester.yaml", ROLE("tester", NEVER("x.md")));
+    if (start_duty(world, world->server->folder, &err) < 0) {
+        fail_msg("%s", err.message);
+    }
+    assert_int_equal(unlink(world->file), 0);
+    WAIT_FOR(is_logged(world, "the role stays as it was before"));
+    WAIT_STATUS(world, "tester/heartbeat-", "x.md||on");
+    assert_int_not_equal(submit(world, "one", NULL).outcome, INTAKE_REFUSED);
+}
+
 DUTY_TEST(a_named_file_that_comes_after_the_start_is_not_used_where_agents_can_write)
 {
     struct duty_world *world = *state;
