@@ -19,7 +19,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/** A seed that runs for so long does not end. A year of fifty roles takes 30 s of computing time. */
+/** A seed that runs for so long does not end. A year of fifty roles takes 30 s of computing time.
+ */
 #define SEED_SECONDS 900
 /** After the year, so long for all that waits. */
 #define CALM_NS (60 * SOAK_DAY_NS)

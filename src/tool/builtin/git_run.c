@@ -26,7 +26,7 @@
 /* More than the options, a path and the table of secret files. What is hidden comes on top. */
 #define ARGUMENTS_MAX 40
 /* A question about a repository is answered at once, or its disk is not there. */
-#define QUESTION_NS    (10 * NS_PER_S)
+#define QUESTION_NS    (30 * NS_PER_S)
 #define QUESTION_BYTES (4 * PATH_MAX)
 
 /* --- arguments --- */
@@ -259,8 +259,9 @@ void git_repository_fini(struct git_repository *repository)
 
 /*
  * Before every command. A folder that was trusted when the entry was opened stays so, though the
- * user's own settings are not there in a sandbox. Hooks are files that an agent may have written,
- * or that run such files, and would see what agents must not see.
+ * user's own settings are not there in a sandbox. What git would tidy up in the background is
+ * killed with the command, half done, and leaves its locks to the next one. Hooks are files that an
+ * agent may have written, or that run such files, and would see what agents must not see.
  */
 static const char *const always[] = {
     "git", "--no-pager",
@@ -274,6 +275,8 @@ static const char *const always[] = {
     "-c",  "diff.submodule=short",
     "-c",  "status.submoduleSummary=false",
     "-c",  "safe.directory=*",
+    "-c",  "gc.auto=0",
+    "-c",  "maintenance.auto=false",
 };
 
 /** The arguments of a command. @param positive holds the pathspec of its path; owned array */

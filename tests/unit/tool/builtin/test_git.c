@@ -161,25 +161,42 @@ BOTH_TIERS(no_argument_becomes_an_option)
                        "Error: ");
 }
 
+/** Call, and insist on a success whose text holds `part`. */
+static void expect_part(struct tool_world *world, const char *name, const char *arguments,
+                        const char *part)
+{
+    struct tool_result result = world_call(world, name, arguments);
+    if (result.is_error || strstr(buf_string(&result.text), part) == NULL) {
+        fail_msg("%s %s: %s", name, arguments, buf_string(&result.text));
+    }
+    tool_result_fini(&result);
+}
+
 BOTH_TIERS(branches_commits_and_tags_are_made)
 {
     struct tool_world *world = open_repository(state, READ_WRITE);
-    struct tool_result result =
-        world_call(world, "git_checkout", "{\"branch\":\"work\",\"create\":true}");
-    assert_false(result.is_error);
-    assert_non_null(strstr(buf_string(&result.text), "work"));
-    tool_result_fini(&result);
+    expect_part(world, "git_checkout", "{\"branch\":\"work\",\"create\":true}", "work");
     world_write(world, "c.txt", "c");
-    result = world_call(world, "git_commit", "{\"message\":\"--amend \\\"third\\\"\"}");
-    assert_false(result.is_error);
-    assert_non_null(strstr(buf_string(&result.text), "--amend \"third\""));
-    tool_result_fini(&result);
+    expect_part(world, "git_commit", "{\"message\":\"--amend \\\"third\\\"\"}",
+                "--amend \"third\"");
     world_expect(world, "git_tag", "{\"name\":\"v1\"}", "(no output)");
     world_expect(world, "git_tag", "{\"name\":\"v2\",\"message\":\"two\",\"ref\":\"HEAD~1\"}",
                  "(no output)");
     world_expect_error(world, "git_commit", "{\"message\":\"again\"}", "nothing to commit");
     prepare(world, "test \"$(git log -1 --format=%an v1)\" = Somebody && "
                    "test \"$(git rev-parse 'v2^{}')\" = \"$(git rev-parse main)\"");
+}
+
+/* Three packs are too many for this repository; git would pack them after the commit. */
+BOTH_TIERS(nothing_is_tidied_up_after_a_commit)
+{
+    struct tool_world *world = open_repository(state, READ_WRITE);
+    prepare(world, "git config gc.autoDetach false && git config gc.autoPackLimit 1 && "
+                   "for i in 1 2 3; do echo $i >n && git add n && "
+                   "git -c gc.auto=0 commit -q -m $i && git repack -q; done");
+    world_write(world, "c.txt", "c");
+    expect_part(world, "git_commit", "{\"message\":\"more\"}", "more");
+    prepare(world, "test \"$(ls .git/objects/pack/*.pack | wc -l)\" = 3");
 }
 
 BOTH_TIERS(programs_that_a_repository_names_are_not_run)
