@@ -60,6 +60,14 @@ static int check_tokens(struct agent *agent, int64_t slack)
                         limits[i].used, limits[i].name, limits[i].limit);
         }
     }
+    int64_t largest = agent->memory.usage.largest_in;
+    int64_t most = agent->config.role->guardrails.per_request_input_tokens_limit;
+    if (most > 0 && largest > most) {
+        return fail(agent,
+                    "Usage limit exceeded: %" PRId64 " input tokens in one request; "
+                    "per_request_input_tokens_limit is %" PRId64,
+                    largest, most);
+    }
     return AGENT_CONTINUE;
 }
 

@@ -8,6 +8,7 @@
 
 #include "base/limits.h"
 #include "base/memory.h"
+#include "base/parse.h"
 #include "journal/trace.h"
 
 #include <pthread.h>
@@ -45,6 +46,14 @@ struct agent_deadline agent_deadline(const struct agent *agent)
                                   : (struct agent_deadline){iteration_ns, false};
 }
 
+/** When a call ends that begins now: with the iteration, or by the role's limit for calls. */
+static int64_t call_deadline_ns(const struct agent *agent, int64_t begin_ns, int64_t deadline_ns)
+{
+    double seconds = agent->config.role->tool_timeout_seconds;
+    int64_t own_ns = seconds > 0 ? add_time(begin_ns, duration_from_seconds(seconds)) : INT64_MAX;
+    return own_ns < deadline_ns ? own_ns : deadline_ns;
+}
+
 static void run_job(struct agent *agent, struct agent_job *job, int64_t deadline_ns)
 {
     const struct clock *clock = runtime_clock(agent->runtime);
@@ -57,7 +66,7 @@ static void run_job(struct agent *agent, struct agent_job *job, int64_t deadline
         .idempotency_key = job->key,
         .traceparent = parent,
         .arguments = job->arguments,
-        .deadline_ns = deadline_ns,
+        .deadline_ns = call_deadline_ns(agent, begin_ns, deadline_ns),
         .cancel = agent_cancel(agent),
     };
     toolbox_call(agent->toolbox, job->tool, &call, &job->result);

@@ -132,6 +132,9 @@ static void fold_replied(struct agent *agent, const struct journal_event *event)
     const struct event_model_replied *reply = &event->model_replied;
     memory->usage.tokens_in += reply->tokens_in;
     memory->usage.tokens_out += reply->tokens_out;
+    if (reply->tokens_in > memory->usage.largest_in) {
+        memory->usage.largest_in = reply->tokens_in;
+    }
     if (!is_ok(reply->outcome)) {
         return; /* The request is still open: it is the same turn that is tried again. */
     }

@@ -31,6 +31,7 @@ struct agent_usage {
     int64_t tool_calls;
     int64_t tokens_in;
     int64_t tokens_out;
+    int64_t largest_in; /**< tokens of the longest request */
 };
 
 /** What follows from the events of an agent; see agent_fold. */

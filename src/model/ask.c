@@ -229,11 +229,20 @@ static struct http_response judged(const struct request_attempt *attempt)
     return seen;
 }
 
+static struct retry_policy policy_of(const struct model *model)
+{
+    struct retry_policy policy = retry_policy_default();
+    policy.max_attempts =
+        model->max_attempts > 0 ? (unsigned)model->max_attempts : policy.max_attempts;
+    policy.max_server_ns = model->max_wait_ns > 0 ? model->max_wait_ns : policy.max_server_ns;
+    return policy;
+}
+
 /** @param count attempts so far. @return the delay before the next one, or -1 = no more */
 static int64_t next_delay_ns(struct request_attempt *attempt, unsigned count)
 {
     const struct model *model = attempt->model;
-    struct retry_policy policy = retry_policy_default();
+    struct retry_policy policy = policy_of(model);
     struct http_response seen = judged(attempt);
     bool is_damaged = attempt->reading.failure == MODEL_BAD_REPLY;
     if (attempt->reading.is_final || (is_damaged && count >= MAX_BAD_REPLIES) ||

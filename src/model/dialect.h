@@ -50,6 +50,8 @@ struct model {
     int64_t temperature_micro;
     int64_t max_tokens;
     bool is_reasoning;
+    int64_t max_attempts; /**< 0 = the default */
+    int64_t max_wait_ns;  /**< 0 = the default */
     struct model_settings settings;
     atomic_uint adaptations; /**< enum model_adaptation */
     struct prices prices;

@@ -39,6 +39,8 @@ struct model_options {
     int64_t price_output_micro;
     struct json_object
         *settings;           /**< normal form of `spec.model`, for what is not above; or NULL */
+    int64_t max_attempts;    /**< at a request; 0 = the default of net/client/retry.h */
+    double max_wait_seconds; /**< that a server may request; 0 = the same */
     bool has_extras;         /**< its extra_headers and extra_body are for this provider */
     const char *prices_file; /**< overrides of the price table (JSON); NULL = none */
     const char *record_file; /**< append each request and reply, for replay; NULL = do not */

@@ -12,6 +12,7 @@
 #include "base/json/json.h"
 #include "base/limits.h"
 #include "base/memory.h"
+#include "base/parse.h"
 #include "model/dialect.h"
 #include "model/environment.h"
 #include "model/record.h"
@@ -299,6 +300,8 @@ int model_open(const struct model_options *options, struct model **ret_model,
     model->system = memory_dup_string("");
     model->temperature_micro = micro_of(options->temperature);
     model->max_tokens = options->max_tokens > 0 ? options->max_tokens : 4096;
+    model->max_attempts = options->max_attempts;
+    model->max_wait_ns = duration_from_seconds(options->max_wait_seconds);
     model->http = options->http;
     model->clock = options->clock;
     model->random = options->random;

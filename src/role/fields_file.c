@@ -187,6 +187,12 @@ static const struct role_field guardrail_fields[] = {
      .help = "Model requests of one iteration; not given: max_tool_calls + 10, at least 30"},
     LIMIT_FIELD("input_tokens_limit", "Input tokens of one iteration"),
     LIMIT_FIELD("total_tokens_limit", "Tokens of one iteration"),
+    {.name = "per_request_input_tokens_limit",
+     .kind = FIELD_INTEGER,
+     .flags = FIELD_LATER | FIELD_NULLABLE | FIELD_PROTECTS,
+     .by_default = "null",
+     .range = RANGE_ABOVE(0),
+     .help = "Input tokens of one model request; a request with more ends the iteration"},
     LIMIT_FIELD("session_token_budget", "Tokens of an interactive session"),
     LIMIT_FIELD("daemon_token_budget", "Tokens of all runs of the agent"),
     LIMIT_FIELD("daemon_daily_token_budget", "Tokens of all its runs on one day"),
@@ -229,8 +235,7 @@ static const struct role_field guardrail_fields[] = {
     {0},
 };
 
-static const struct role_foreign guardrail_foreign[] = {{"per_request_input_tokens_limit", true},
-                                                        {"team_token_budget", false},
+static const struct role_foreign guardrail_foreign[] = {{"team_token_budget", false},
                                                         {"team_timeout_seconds", false},
                                                         {"retry_policy", false},
                                                         {"circuit_breaker", true},

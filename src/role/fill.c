@@ -64,6 +64,7 @@ static void fill_guardrails(struct role_guardrails *limits, struct json_object *
         .max_request_limit = get_int(object, "max_request_limit", -1),
         .input_tokens_limit = get_int(object, "input_tokens_limit", -1),
         .total_tokens_limit = get_int(object, "total_tokens_limit", -1),
+        .per_request_input_tokens_limit = get_int(object, "per_request_input_tokens_limit", -1),
         .session_token_budget = get_int(object, "session_token_budget", -1),
         .max_iterations = get_int(object, "max_iterations", 10),
         .autonomous_token_budget = get_int(object, "autonomous_token_budget", -1),
@@ -164,6 +165,9 @@ static void fill_execution(struct role *role, struct json_object *object)
     role->sandbox = dup_text(object, "sandbox");
     role->allows_network = object == NULL || json_get_bool(object, "network", true);
     role->allow_hosts = dup_list(json_member(object, "allow_hosts"));
+    role->tool_timeout_seconds = get_number(object, "tool_timeout_seconds", 0);
+    role->http_retries = get_int(object, "http_retries", 0);
+    role->http_retry_max_wait = get_number(object, "http_retry_max_wait", 0);
 }
 
 /** A sandbox that InitRunner would use; it takes precedence over a weaker one. */

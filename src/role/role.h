@@ -39,6 +39,7 @@ struct role_guardrails {
     int64_t max_request_limit;  /**< model requests of one iteration; always set */
     int64_t input_tokens_limit;
     int64_t total_tokens_limit;
+    int64_t per_request_input_tokens_limit;
     int64_t session_token_budget;
     int64_t max_iterations;
     int64_t autonomous_token_budget;
@@ -90,9 +91,12 @@ struct role {
     char **allow_hosts;  /**< Rondo's own: spec.execution.allow_hosts; NULL-terminated or NULL */
     bool allows_network; /**< Rondo's own: spec.execution.network, of sandboxed tools; default true
                           */
-    bool is_offline;     /**< security.sandbox.network: commands of tools have no network */
-    char *sandbox;       /**< Rondo's own: spec.execution.sandbox: namespace, landlock, none; or
-                              NULL = default */
+    double tool_timeout_seconds; /**< execution: of one call; 0 = the tool's own */
+    int64_t http_retries;        /**< execution: attempts at a model request; 0 = Rondo's */
+    double http_retry_max_wait;  /**< execution: seconds; 0 = Rondo's */
+    bool is_offline;             /**< security.sandbox.network: commands of tools have no network */
+    char *sandbox; /**< Rondo's own: spec.execution.sandbox: namespace, landlock, none; or
+                        NULL = default */
 };
 
 /**

@@ -317,6 +317,8 @@ struct model_options agent_config_model(const struct agent_config *config)
         .temperature = wanted->temperature,
         .max_tokens = wanted->max_tokens,
         .settings = json_member(json_member(config->role->normal, "spec"), "model"),
+        .max_attempts = config->role->http_retries,
+        .max_wait_seconds = config->role->http_retry_max_wait,
         .has_extras = is_given || wanted->provider[0] == '\0',
         .price_input_micro = is_given ? wanted->price_input_micro : -1,
         .price_output_micro = is_given ? wanted->price_output_micro : -1,

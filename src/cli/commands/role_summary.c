@@ -113,6 +113,7 @@ static void add_limits(const struct role_guardrails *limits, struct fields *fiel
     add_count(&iteration, limits->max_tokens_per_run, "output token");
     add_count(&iteration, limits->input_tokens_limit, "input token");
     add_count(&iteration, limits->total_tokens_limit, "token");
+    add_count(&iteration, limits->per_request_input_tokens_limit, "input token a request");
     add_count(&iteration, limits->timeout_seconds, "second");
     fields_add(fields, "iteration", buf_string(&iteration));
 }

@@ -340,6 +340,22 @@ SCENE_TEST(all_tokens_may_not_pass_their_limit)
                  "Usage limit exceeded: 101 tokens in one iteration; total_tokens_limit is 100");
 }
 
+#define PER_REQUEST GUARDRAILS("    per_request_input_tokens_limit: 100\n")
+
+SCENE_TEST(each_request_may_reach_its_own_limit)
+{
+    scene_play(*state, PER_REQUEST, CALL_FOR(100, 1) FINISH_FOR(100, 1), RONDO_COMPLETED);
+}
+
+SCENE_TEST(no_request_may_pass_its_own_limit)
+{
+    struct agent_scene *scene = *state;
+    expect_error(scene, PER_REQUEST, CALL_FOR(101, 1) FINISH_FOR(1, 1),
+                 "Usage limit exceeded: 101 input tokens in one request; "
+                 "per_request_input_tokens_limit is 100");
+    assert_int_equal(scene->asks, 1);
+}
+
 #define TWO_LOOKS ONE("look", "{\"text\":\"1\"}") "," ONE("look", "{\"text\":\"2\"}")
 
 SCENE_TEST(calls_may_reach_their_limit)
@@ -450,6 +466,32 @@ SCENE_TEST(an_iteration_may_take_less_than_its_time)
     scene->on_tool = take_two_seconds;
     scene_play(scene, GUARDRAILS("    timeout_seconds: 5\n"), LOOK LOOK FINISH("completed"),
                RONDO_COMPLETED);
+}
+
+static void expect_three_seconds(struct agent_scene *scene, const struct tool *tool,
+                                 const struct tool_call *call)
+{
+    (void)tool;
+    assert_int_equal(call->deadline_ns - clock_monotonic(runtime_clock(scene->fixture->runtime)),
+                     3 * NS_PER_S);
+}
+
+SCENE_TEST(a_call_has_the_time_that_the_role_gives_calls)
+{
+    struct agent_scene *scene = *state;
+    scene->on_tool = expect_three_seconds;
+    scene_play(scene, "  execution: {tool_timeout_seconds: 3}\n", LOOK FINISH("completed"),
+               RONDO_COMPLETED);
+    assert_int_equal(scene_executions(scene, "look", NULL), 1);
+}
+
+SCENE_TEST(a_call_has_no_more_time_than_its_iteration)
+{
+    struct agent_scene *scene = *state;
+    scene->on_tool = expect_three_seconds;
+    scene_play(scene,
+               "  execution: {tool_timeout_seconds: 9}\n" GUARDRAILS("    timeout_seconds: 3\n"),
+               LOOK FINISH("completed"), RONDO_COMPLETED);
 }
 
 SCENE_TEST(an_iteration_that_takes_all_its_time_ends_the_run)

@@ -56,7 +56,7 @@ void asking_open(struct asking *asking, const char *provider, const char *name,
     if (options != NULL) {
         whole = *options;
     }
-    if (whole.settings != NULL) {
+    if (whole.base_url == NULL && options != NULL) {
         whole.base_url = http_peer_url(asking->peer, "/v1");
     }
     setenv("RONDO_TEST_KEY", TEST_KEY, 1);

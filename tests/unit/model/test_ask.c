@@ -85,6 +85,32 @@ TEST(a_busy_server_is_asked_five_times)
     }
 }
 
+/** A busy server whose wish to wait is 17 s. @return attempts */
+static unsigned attempts_with(int64_t max_attempts, double max_wait_seconds)
+{
+    struct asking asking;
+    asking_open(&asking, "local", "m",
+                &(struct model_options){.price_input_micro = -1,
+                                        .price_output_micro = -1,
+                                        .max_attempts = max_attempts,
+                                        .max_wait_seconds = max_wait_seconds});
+    asking_user(&asking, "hi");
+    http_peer_always(asking.peer, 429, "Retry-After: 17\r\n", "{}");
+    struct model_reply reply = asking_ask(&asking);
+    unsigned attempts = reply.attempts;
+    model_reply_fini(&reply);
+    asking_close(&asking);
+    return attempts;
+}
+
+TEST(a_role_says_how_often_and_how_patiently_a_server_is_asked)
+{
+    assert_int_equal(attempts_with(0, 0), 5);
+    assert_int_equal(attempts_with(2, 0), 2);
+    assert_int_equal(attempts_with(3, 17), 3);
+    assert_int_equal(attempts_with(3, 16), 1);
+}
+
 TEST(a_server_says_how_long_to_wait)
 {
     struct asking asking;
