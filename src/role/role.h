@@ -85,7 +85,7 @@ struct role {
     struct json_object *places; /**< of sections and tools in the file, for findings: path to [line,
                                      column]; NULL when the role comes from its normal form */
     char **skill_places; /**< files of its skills, and folders where they were looked for; set by
-                              role_resolve_skills(); NULL-terminated or NULL */
+                              role_resolve_skills(), also when it fails; NULL-terminated or NULL */
     struct json_object *tools; /**< normal.spec.tools: array of objects with `type`; borrowed */
     char *policy;        /**< Rondo's own: spec.policy, a path relative to the file; or NULL */
     char **allow_hosts;  /**< Rondo's own: spec.execution.allow_hosts; NULL-terminated or NULL */

@@ -259,8 +259,10 @@ static void add_skill(struct merge *merge, size_t index, const char *name)
         report(merge, ROLE_ERROR, &skill,
                "a path relative to the role file (../skills/NAME), or --skill-dir for a name",
                "skill `%.200s` not found", name);
-    } else if (!is_seen(merge, skill.path) && read_skill(merge, &skill)) {
-        add_place(merge, skill.path);
+        return;
+    }
+    add_place(merge, skill.path);
+    if (!is_seen(merge, skill.path) && read_skill(merge, &skill)) {
         check_requirements(merge, &skill);
         merge_tools(merge, &skill);
         append_body(merge, &skill);
@@ -362,6 +364,8 @@ int role_resolve_skills(struct role *role, const char *extra_folder, struct role
         .tools = json_object_new_array(),
     };
     if (!resolve_schema(&merge)) {
+        memory_free_list(role->skill_places);
+        role->skill_places = steal_pointer(&merge.places);
         merge_fini(&merge);
         return error_set(err, RONDO_ERR_INVALID, "the schema of %s cannot be read", role->path);
     }
@@ -370,13 +374,13 @@ int role_resolve_skills(struct role *role, const char *extra_folder, struct role
         add_skill(&merge, i, name == NULL ? "" : name);
     }
     offer_others(&merge);
+    memory_free_list(role->skill_places);
+    role->skill_places = steal_pointer(&merge.places);
     int r = merge.errors == 0 ? 0
                               : error_set(err, RONDO_ERR_INVALID, "%zu error%s in the skills of %s",
                                           merge.errors, merge.errors == 1 ? "" : "s", role->path);
     if (r == 0) {
         put_tools(&merge);
-        memory_free_list(role->skill_places);
-        role->skill_places = steal_pointer(&merge.places);
         buf_append_string(ret_prompt, role->text);
         if (merge.prompt.len > 0) {
             buf_append_string(ret_prompt, "\n\n");

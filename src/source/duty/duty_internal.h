@@ -53,6 +53,7 @@ struct duty_role {
     bool is_named; /**< at the start, itself or its folder, which was not known before */
     bool is_used;  /**< `plan` can be used */
     struct duty_plan plan;
+    char **places; /**< files of its skills, and folders where they are looked for; or NULL */
     struct duty_source *sources;
     char problem[DUTY_PROBLEM_SIZE]; /**< of the last reading; "" = none */
     bool is_held;                    /**< a budget is used up: its events wait */
@@ -69,6 +70,7 @@ struct duty {
 
     struct duty_role *roles;
     size_t role_count;
+    int highest_watch;     /* of watch_fd so far */
     bool is_started;       /**< what is read from now on is a change */
     bool has_new_role;     /**< requests that a dead daemon has left for it are to be adopted */
     int64_t read_at_ns;    /**< monotonic: look at the files then; 0 = nothing changed */

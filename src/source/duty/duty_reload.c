@@ -204,7 +204,12 @@ static void read_role(struct duty *duty, struct duty_role *role)
     struct rondo_error err = {0};
     struct duty_plan plan = {0};
     auto_buf struct buf findings = {0};
-    int r = duty_plan_read(role->path, &reading, &plan, &findings, &err);
+    char **places = NULL;
+    int r = duty_plan_read(role->path, &reading, &plan, &places, &findings, &err);
+    if (places != NULL) {
+        memory_free_list(role->places);
+        role->places = places;
+    }
     if (r < 0) {
         note_problem(duty, role, buf_string(&findings), err.message);
         return;
@@ -232,6 +237,7 @@ static void read_role(struct duty *duty, struct duty_role *role)
 static void free_role(struct duty_role *role)
 {
     duty_plan_fini(&role->plan);
+    memory_free_list(role->places);
     free(role->path);
     free(role);
 }
@@ -265,6 +271,80 @@ static void drop_gone(struct duty *duty)
     }
 }
 
+/* ---- Watching ------------------------------------------------------------------------------- */
+
+struct folder_watch {
+    struct duty *duty;
+    int count;
+};
+
+/** A folder that is watched already keeps its watch. @return it, or -1 */
+static int watch_folder(struct folder_watch *watch, const char *path)
+{
+    int descriptor = watch->count == MOST_WATCHES
+                         ? -1
+                         : inotify_add_watch(watch->duty->watch_fd, path, WATCH_MASK);
+    struct duty *duty = watch->duty;
+    watch->count += descriptor < 0 ? 0 : 1;
+    duty->highest_watch = descriptor > duty->highest_watch ? descriptor : duty->highest_watch;
+    return descriptor;
+}
+
+/** A folder of skills: each is a folder in it. */
+static void watch_skills(struct folder_watch *watch, const char *path)
+{
+    struct duty *duty = watch->duty;
+    DIR *folder = opendir(path);
+    int descriptor = watch_folder(watch, path);
+    if (descriptor >= 0) {
+        duty->skill_watches = memory_resize(duty->skill_watches, duty->skill_watch_count + 1,
+                                            sizeof(*duty->skill_watches));
+        duty->skill_watches[duty->skill_watch_count++] = descriptor;
+    }
+    for (const struct dirent *entry; folder != NULL && (entry = readdir(folder)) != NULL;) {
+        auto_buf struct buf child = {0};
+        buf_printf(&child, "%s/%s", path, entry->d_name);
+        if (entry->d_name[0] != '.' && is_folder(buf_string(&child))) {
+            watch_folder(watch, buf_string(&child));
+        }
+    }
+    if (folder != NULL) {
+        closedir(folder);
+    }
+}
+
+/** @return the folder of a file, as text of its own */
+static char *folder_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash == NULL ? memory_dup_string(".")
+                         : memory_dup_bytes(path, slash == path ? 1 : (size_t)(slash - path));
+}
+
+/**
+ * Watch where the skills of the roles are, which reading them has shown. What changed there before
+ * it was watched may have been missed, so all is read again. Watches are numbered in their order,
+ * so a higher number is a new one.
+ */
+static void watch_places(struct duty *duty)
+{
+    struct folder_watch watch = {.duty = duty};
+    int highest = duty->highest_watch;
+    for (const struct duty_role *role = duty->roles; role != NULL; role = role->next) {
+        for (size_t i = 0; role->places != NULL && role->places[i] != NULL; i++) {
+            if (is_folder(role->places[i])) {
+                watch_skills(&watch, role->places[i]);
+            } else {
+                auto_free char *folder = folder_of(role->places[i]);
+                watch_folder(&watch, folder);
+            }
+        }
+    }
+    if (duty->highest_watch > highest) {
+        duty->read_at_ns = clock_monotonic(duty->clock) + 1;
+    }
+}
+
 int duty_read_roles(struct duty *duty, struct rondo_error *err)
 {
     for (struct duty_role *role = duty->roles; role != NULL; role = role->next) {
@@ -287,6 +367,7 @@ int duty_read_roles(struct duty *duty, struct rondo_error *err)
             read_role(duty, role);
         }
     }
+    watch_places(duty);
     if (duty->has_new_role) {
         duty->has_new_role = false;
         return intake_adopt(duty->intake, err);
@@ -319,45 +400,7 @@ void duty_free_roles(struct duty *duty)
     }
 }
 
-/* ---- Watching ------------------------------------------------------------------------------- */
-
-struct folder_watch {
-    struct duty *duty;
-    int count;
-};
-
-/** A folder that is watched already keeps its watch. @return it, or -1 */
-static int watch_folder(struct folder_watch *watch, const char *path)
-{
-    int descriptor = watch->count == MOST_WATCHES
-                         ? -1
-                         : inotify_add_watch(watch->duty->watch_fd, path, WATCH_MASK);
-    watch->count += descriptor < 0 ? 0 : 1;
-    return descriptor;
-}
-
-/** A folder of skills: each is a folder in it. */
-static void watch_skills(struct folder_watch *watch, const char *path)
-{
-    struct duty *duty = watch->duty;
-    DIR *folder = opendir(path);
-    int descriptor = watch_folder(watch, path);
-    if (descriptor >= 0) {
-        duty->skill_watches = memory_resize(duty->skill_watches, duty->skill_watch_count + 1,
-                                            sizeof(*duty->skill_watches));
-        duty->skill_watches[duty->skill_watch_count++] = descriptor;
-    }
-    for (const struct dirent *entry; folder != NULL && (entry = readdir(folder)) != NULL;) {
-        auto_buf struct buf child = {0};
-        buf_printf(&child, "%s/%s", path, entry->d_name);
-        if (entry->d_name[0] != '.' && is_folder(buf_string(&child))) {
-            watch_folder(watch, buf_string(&child));
-        }
-    }
-    if (folder != NULL) {
-        closedir(folder);
-    }
-}
+/* ---- Watching the files --------------------------------------------------------------------- */
 
 static void watch_role(struct folder_watch *watch, const char *path)
 {
@@ -420,6 +463,20 @@ static bool is_skill_folder(const struct duty *duty, const struct inotify_event 
     return is_skill;
 }
 
+/** Whether a role has a file of this name besides: the schema of its output. */
+static bool is_place(const struct duty *duty, const char *name)
+{
+    for (const struct duty_role *role = duty->roles; role != NULL; role = role->next) {
+        for (size_t i = 0; role->places != NULL && role->places[i] != NULL; i++) {
+            const char *slash = strrchr(role->places[i], '/');
+            if (strcmp(slash == NULL ? role->places[i] : slash + 1, name) == 0) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
 /** Roles, skills, and the variables beside them. Agents may write other files there all the time.
  */
 static bool is_of_roles(const struct duty *duty, const struct inotify_event *event)
@@ -431,7 +488,8 @@ static bool is_of_roles(const struct duty *duty, const struct inotify_event *eve
     if ((event->mask & IN_CREATE) != 0 || (event->mask & IN_ISDIR) != 0) {
         return (event->mask & IN_ISDIR) != 0 && is_skill_folder(duty, event);
     }
-    return is_role_name(name) || has_ending(name, ".md") || strcmp(name, ".env") == 0;
+    return is_role_name(name) || has_ending(name, ".md") || strcmp(name, ".env") == 0 ||
+           is_place(duty, name);
 }
 
 /** How long nothing must change: as long as any role asks for. */

@@ -4,6 +4,7 @@
 
 #include "agent/spec/options.h"
 #include "agent/spec/pin.h"
+#include "base/auto.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/json/json.h"
@@ -138,7 +139,7 @@ static int use_role(struct role *role, const struct duty_reading *reading,
 }
 
 int duty_plan_read(const char *path, const struct duty_reading *reading, struct duty_plan *ret_plan,
-                   struct buf *ret_findings, struct rondo_error *err)
+                   char ***ret_places, struct buf *ret_findings, struct rondo_error *err)
 {
     struct role_findings findings = {0};
     struct role *role = NULL;
@@ -152,6 +153,9 @@ int duty_plan_read(const char *path, const struct duty_reading *reading, struct 
         r = use_role(role, reading, &findings, &plan, err);
     }
     role_findings_write(&findings, path, ROLE_WARNING, ret_findings);
+    if (role != NULL) {
+        *ret_places = steal_pointer(&role->skill_places);
+    }
     role_free(role);
     role_findings_fini(&findings);
     if (r < 0) {

@@ -43,7 +43,7 @@ struct duty_plan {
  * @return 0 or why it cannot be used
  */
 int duty_plan_read(const char *path, const struct duty_reading *reading, struct duty_plan *ret_plan,
-                   struct buf *ret_findings, struct rondo_error *err);
+                   char ***ret_places, struct buf *ret_findings, struct rondo_error *err);
 void duty_plan_fini(struct duty_plan *plan);
 
 /** The queue of the role: what its section `daemon` says, and the daemon's for the rest. */

@@ -673,6 +673,42 @@ DUTY_TEST(a_skill_that_comes_after_the_start_brings_its_role_on_duty)
     WAIT_STATUS(world, "other/heartbeat-", "a.md||on");
 }
 
+DUTY_TEST(a_skill_far_from_its_role_is_read_again_and_a_bad_one_changes_nothing)
+{
+    struct duty_world *world = *state;
+    char path[256];
+    world_path(world->server, "elsewhere", path, sizeof(path));
+    assert_int_equal(mkdir(path, 0700), 0);
+    write_file(world->server, "elsewhere/kind.md", SKILL("Be kind."));
+    begin_duty(world, ROLE("tester", NEVER("a.md")) "  skills: [./elsewhere/kind.md]\n");
+    WAIT_STATUS(world, "tester/heartbeat-", "a.md||on");
+    write_file(world->server, "elsewhere/kind.md", "no front matter\n");
+    WAIT_FOR(is_logged(world, "the role stays as it was before"));
+    assert_true(is_logged(world, "has no front matter"));
+    WAIT_STATUS(world, "tester/heartbeat-", "a.md||on");
+    write_file(world->server, "elsewhere/kind.md", SKILL("Be very kind."));
+    WAIT_FOR(is_logged(world, "is reloaded"));
+}
+
+DUTY_TEST(a_role_whose_skill_was_bad_comes_on_duty_when_it_is_good)
+{
+    struct duty_world *world = *state;
+    struct rondo_error err = {0};
+    char path[256];
+    world_path(world->server, "elsewhere", path, sizeof(path));
+    assert_int_equal(mkdir(path, 0700), 0);
+    write_file(world->server, "elsewhere/kind.md", "no front matter\n");
+    write_file(world->server, "tester.yaml", ROLE("tester", NEVER("a.md")));
+    write_file(world->server, "other.yaml",
+               ROLE("other", NEVER("a.md")) "  skills: [./elsewhere/kind.md]\n");
+    if (start_duty(world, world->server->folder, &err) < 0) {
+        fail_msg("%s", err.message);
+    }
+    assert_true(is_logged(world, "the role is left out"));
+    write_file(world->server, "elsewhere/kind.md", SKILL("Be kind."));
+    WAIT_STATUS(world, "other/heartbeat-", "a.md||on");
+}
+
 DUTY_TEST(two_files_with_one_name_are_one_role)
 {
     struct duty_world *world = *state;
