@@ -142,7 +142,8 @@ enum role_use {
 void role_find_unsupported(const struct role *role, enum role_use use,
                            struct role_findings *findings);
 
-/** Whether a source of `ingest` cannot be read: an address, or a file that is not text. Pure. */
+/** Whether a source of `ingest` cannot be read: an address, or a file that is no text and no PDF.
+ * Pure. */
 bool role_source_is_unreadable(const char *source);
 
 /**

@@ -7,13 +7,16 @@
 #include "base/auto.h"
 #include "base/json/json.h"
 #include "base/memory.h"
+#include "os/process/program.h"
 #include "role/fields.h"
 
 #include <json-c/json.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
 
 /** Default of memory.max_sessions. */
 #define USUAL_SESSIONS 10
@@ -116,8 +119,8 @@ static void find_memory(const struct role *role, struct json_object *memory,
 
 bool role_source_is_unreadable(const char *source)
 {
-    static const char *const ends[] = {".pdf", ".docx", ".xlsx", ".pptx", ".doc",
-                                       ".odt", ".epub", ".png",  ".jpg",  ".jpeg"};
+    static const char *const ends[] = {".docx", ".xlsx", ".pptx", ".doc", ".odt",
+                                       ".epub", ".png",  ".jpg",  ".jpeg"};
     size_t len = strlen(source);
     if (strncasecmp(source, "http://", 7) == 0 || strncasecmp(source, "https://", 8) == 0) {
         return true;
@@ -131,6 +134,20 @@ bool role_source_is_unreadable(const char *source)
     return false;
 }
 
+static bool is_pdf(const char *source)
+{
+    size_t len = strlen(source);
+    return len >= 4 && strcasecmp(source + len - 4, ".pdf") == 0;
+}
+
+/** Whether the program that reads PDF files is installed. */
+static bool has_pdf_reader(void)
+{
+    char path[PATH_MAX];
+    char reason[256];
+    return program_find("pdftotext", (const char *const *)environ, "/", path, reason);
+}
+
 static void find_ingest(const struct role *role, struct json_object *ingest,
                         struct role_findings *findings)
 {
@@ -139,10 +156,16 @@ static void find_ingest(const struct role *role, struct json_object *ingest,
         json_object_is_type(sources, json_type_array) ? json_object_array_length(sources) : 0;
     for (size_t i = 0; i < count; i++) {
         const char *source = json_object_get_string(json_object_array_get_idx(sources, i));
-        if (source != NULL && role_source_is_unreadable(source)) {
-            char path[64];
-            snprintf(path, sizeof(path), "spec.ingest.sources[%zu]", i);
-            warn(role, findings, path, "%.80s is not read: only files with text are", source);
+        char path[64];
+        snprintf(path, sizeof(path), "spec.ingest.sources[%zu]", i);
+        if (source != NULL && is_pdf(source) && !has_pdf_reader()) {
+            warn(role, findings, path,
+                 "%.80s is not read: that needs pdftotext (package poppler-utils), which is not "
+                 "installed",
+                 source);
+        } else if (source != NULL && role_source_is_unreadable(source)) {
+            warn(role, findings, path, "%.80s is not read: only text, HTML and PDF files are",
+                 source);
         }
     }
 }

@@ -16,6 +16,7 @@
 #include "tool/builtin/html.h"
 #include "tool/data/document_files.h"
 #include "tool/data/document_pieces.h"
+#include "tool/data/pdf_text.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -71,6 +72,7 @@ struct documents {
     bool is_failing;
     bool is_cut; /* there are more names than are looked at */
     size_t most_names;
+    const struct tool_call *call;   /* the one that reads */
     struct document_bounds *bounds; /* of the call that reads; NULL = none does */
     enum document_end end;          /* why its reading was stopped */
 };
@@ -170,6 +172,19 @@ static bool is_known(struct documents *self, int fd)
     return false;
 }
 
+/** Read a text, or the text of a PDF. @return whether that was possible */
+static bool read_text(const struct documents *self, const char *path, int fd, struct buf *ret_text)
+{
+    size_t left = self->most_bytes - self->bytes;
+    size_t most = left < self->most_file_bytes ? left : self->most_file_bytes;
+    if (!ends_with(path, ".pdf")) {
+        return read_whole(fd, most, ret_text) && is_text(ret_text);
+    }
+    auto_buf struct buf document = {0};
+    return read_whole(fd, most, &document) &&
+           pdf_text(self->around, self->call, &document, most, ret_text) && is_text(ret_text);
+}
+
 static bool take_file(const char *path, int fd, void *context)
 {
     struct documents *self = context;
@@ -177,10 +192,8 @@ static bool take_file(const char *path, int fd, void *context)
         return true;
     }
     auto_buf struct buf bytes = {0};
-    size_t left = self->most_bytes - self->bytes;
-    size_t most = left < self->most_file_bytes ? left : self->most_file_bytes;
     self->files++;
-    if (self->files <= DOCUMENTS_MAX_FILES && read_whole(fd, most, &bytes) && is_text(&bytes)) {
+    if (self->files <= DOCUMENTS_MAX_FILES && read_text(self, path, fd, &bytes)) {
         self->bytes += bytes.len;
         add_text(self, path, &bytes);
     } else {
@@ -454,6 +467,7 @@ int documents_keep_page(struct documents *documents, const struct tool_call *cal
     pthread_mutex_lock(&documents->lock);
     struct document_bounds bounds = bounds_of(documents, call);
     documents->bounds = &bounds;
+    documents->call = call;
     int r = 0;
     if (make_index(documents)) {
         r = store_page(documents, url, text, err);
@@ -679,6 +693,7 @@ static void run_search(const struct tool *tool, const struct tool_call *call,
     pthread_mutex_lock(&self->lock);
     struct document_bounds bounds = bounds_of(self, call);
     self->bounds = &bounds;
+    self->call = call;
     if (make_index(self)) {
         sqlite3_progress_handler(self->index, LOOK_EVERY, is_over, &bounds);
         search(self, call, ret_result);

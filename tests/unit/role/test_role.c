@@ -565,7 +565,7 @@ TEST(what_run_does_not_do_is_said_by_name)
     struct role_reading reading = read_right(
         HEAD "  triggers: [{type: discord}, {type: webhook, conversation: a, autonomous: true}]\n"
              "  sinks: [{type: file, path: x}, {type: custom, module: m, function: f}]\n  ingest: "
-             "{sources: [a.md, b.pdf]}\n  "
+             "{sources: [a.md, b.docx]}\n  "
              "memory: {}\n  observability: {backend: console}\n"
              "  output: {type: json_schema, schema_file: x}\n"
              "  security: {content: {pii_redaction: true, redact_patterns: [x]},"

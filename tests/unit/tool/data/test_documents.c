@@ -458,10 +458,72 @@ TEST(patterns_fit_paths)
     assert_false(document_path_fits("*.md", ".a.md"));
 }
 
+/** A stand-in for pdftotext: what it writes is what comes after the first line of its input. */
+static void put_pdf_reader(struct tool_world *world, const char *script)
+{
+    char path[PATH_MAX + 64];
+    auto_buf struct buf folders = {0};
+    snprintf(path, sizeof(path), "%s/bin", world->folder);
+    assert_int_equal(mkdir(path, 0755), 0);
+    buf_printf(&folders, "%s:/usr/bin:/bin", path);
+    setenv("PATH", buf_string(&folders), 1);
+    snprintf(path, sizeof(path), "%s/bin/pdftotext", world->folder);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    fputs(script, file);
+    fclose(file);
+    assert_int_equal(chmod(path, 0755), 0);
+}
+
+DOCUMENTS_TEST(the_text_of_pdf_files_is_found)
+{
+    struct tool_world *world = *state;
+    put_pdf_reader(world, "#!/bin/sh\ntest \"$*\" = '-q -enc UTF-8 - -' && sed 1d\n");
+    write_text(world, "a.pdf", "%PDF-1.4\nRefunds take\fseven days.");
+    open_documents(world, "{\"sources\":[\"*.pdf\"]}", "{}");
+    expect_found(world, "refunds", "[Source: a.pdf | Score: ");
+    expect_found(world, "refunds", "Refunds take\nseven days.");
+}
+
+DOCUMENTS_TEST(a_pdf_file_that_cannot_be_read_is_counted)
+{
+    struct tool_world *world = *state;
+    put_pdf_reader(world, "#!/bin/sh\necho refunds; exit 3\n");
+    write_text(world, "a.pdf", "%PDF-1.4\n");
+    write_text(world, "b.md", "Refunds");
+    open_documents(world, "{\"sources\":[\"*\"]}", "{}");
+    expect_found(world, "refunds", "1 of 2 files were not read");
+}
+
+/** With the real program, where it is installed, in the sandbox. */
+DOCUMENTS_TEST(pdftotext_reads_a_document_in_the_sandbox)
+{
+    static const char page[] =
+        "%PDF-1.4\n1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj\n2 0 obj<</Type/Pages/Kids[3 0 R]"
+        "/Count 1>>endobj\n3 0 obj<</Type/Page/Parent 2 0 R/MediaBox[0 0 300 100]/Contents 4 0 R"
+        "/Resources<</Font<</F1 5 0 R>>>>>>endobj\n4 0 obj<</Length 53>>stream\n"
+        "BT /F1 12 Tf 10 50 Td (Refunds take five days) Tj ET \nendstream\nendobj\n"
+        "5 0 obj<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>endobj\n"
+        "trailer<</Size 6/Root 1 0 R>>\n%%EOF\n";
+    struct tool_world *world = *state;
+    setenv("PATH", "/usr/bin:/bin", 1);
+    world->around.sandbox = "namespace";
+    write_text(world, "a.pdf", page);
+    open_documents(world, "{\"sources\":[\"a.pdf\"]}", "{}");
+    struct tool_result result = ask(world, "refunds");
+    bool is_found = strstr(buf_string(&result.text), "Refunds take five days") != NULL;
+    bool is_unread = strstr(buf_string(&result.text), "were not read") != NULL;
+    tool_result_fini(&result);
+    if (is_unread && access("/usr/bin/pdftotext", X_OK) != 0) {
+        skip();
+    }
+    assert_true(is_found);
+}
+
 TEST(addresses_and_files_that_are_no_text_are_known)
 {
     assert_true(role_source_is_unreadable("https://example.org/x.md"));
-    assert_true(role_source_is_unreadable("docs/**/*.PDF"));
+    assert_true(role_source_is_unreadable("docs/**/*.DOCX"));
     assert_false(role_source_is_unreadable("docs/**/*.md"));
     assert_false(role_source_is_unreadable("docs"));
 }
