@@ -538,6 +538,12 @@ static const struct role_field spec_fields[] = {
              "`.agents/skills` beside the role file, `--skill-dir`, `$INITRUNNER_SKILL_DIR`, "
              "`~/.agents/skills` and InitRunner's home. On in the flat form, else where it is "
              "given"},
+    {.name = "deps_schema",
+     .kind = FIELD_ANY_MAP,
+     .flags = FIELD_LATER | FIELD_NULLABLE,
+     .by_default = "null",
+     .help = "Variables of the role's text: `{{name}}` becomes what `--var name=VALUE` or the "
+             "environment variable INITRUNNER_VAR_NAME says, else the `default` of its schema"},
     {.name = "daemon",
      .kind = FIELD_OBJECT,
      .flags = FIELD_LATER | FIELD_NULLABLE,
@@ -558,8 +564,7 @@ static const struct role_field spec_fields[] = {
     {0},
 };
 
-static const struct role_foreign spec_foreign[] = {
-    {"capabilities", false}, {"deps_schema", false}, {0}};
+static const struct role_foreign spec_foreign[] = {{"capabilities", false}, {0}};
 
 static const struct role_shape shape_spec = {
     .name = "spec",

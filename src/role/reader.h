@@ -117,6 +117,13 @@ void check_search(struct role_reader *reader, const struct yaml_node *node,
                   struct json_object *normal);
 
 /**
+ * Append the role's text with the values of its variables (variables.c).
+ * @return how many values are missing or wrong, which is reported
+ */
+size_t variables_write(const struct role *role, struct role_findings *findings,
+                       struct buf *ret_text);
+
+/**
  * Make the role of a normal form, which it takes over also when it fails.
  * @param path of the file, made absolute
  */

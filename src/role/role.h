@@ -184,5 +184,10 @@ void role_whole_write(const struct role *role, const char *prompt, struct buf *r
  */
 void role_decisions_write(const struct role *role, struct buf *ret_json);
 
+/** Whether the role's text has a variable of this name in `deps_schema`. */
+bool role_has_variable(const struct role *role, const char *name);
+/** Append the name of the environment variable that has the value of one. */
+void role_variable_name(const char *name, struct buf *ret_name);
+
 /** Append the reference of all fields, in Markdown. */
 void role_describe(struct buf *ret_text);

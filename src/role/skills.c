@@ -6,6 +6,7 @@
  */
 #include "role/skill_file.h"
 
+#include "role/reader.h"
 #include "role/role.h"
 #include "role/skill_catalog.h"
 
@@ -376,12 +377,17 @@ int role_resolve_skills(struct role *role, const char *extra_folder, struct role
     offer_others(&merge);
     memory_free_list(role->skill_places);
     role->skill_places = steal_pointer(&merge.places);
+    auto_buf struct buf text = {0};
     int r = merge.errors == 0 ? 0
                               : error_set(err, RONDO_ERR_INVALID, "%zu error%s in the skills of %s",
                                           merge.errors, merge.errors == 1 ? "" : "s", role->path);
+    if (variables_write(role, findings, &text) > 0 && r == 0) {
+        r = error_set(err, RONDO_ERR_INVALID, "values of the variables of %s are missing or wrong",
+                      role->path);
+    }
     if (r == 0) {
         put_tools(&merge);
-        buf_append_string(ret_prompt, role->text);
+        buf_append(ret_prompt, text.data, text.len);
         if (merge.prompt.len > 0) {
             buf_append_string(ret_prompt, "\n\n");
             buf_append(ret_prompt, merge.prompt.data, merge.prompt.len);

@@ -98,12 +98,34 @@ static int make_spec(struct role_values *values, struct role *role,
     return 0;
 }
 
+/** Set the variables of the role's text that the command line gives, for this process. */
+static int set_variables(const struct role_values *values, const struct role *role,
+                         struct rondo_error *err)
+{
+    for (char **item = values->variables; item != NULL && *item != NULL; item++) {
+        auto_buf struct buf variable = {0};
+        const char *equals = strchr(*item, '=');
+        auto_free char *name =
+            memory_dup_bytes(*item, equals == NULL ? strlen(*item) : (size_t)(equals - *item));
+        if (equals == NULL || !role_has_variable(role, name)) {
+            return error_set(err, RONDO_ERR_INVALID,
+                             "--var %.80s: write NAME=VALUE, with a name that `deps_schema` of %s "
+                             "has",
+                             name, role->path);
+        }
+        role_variable_name(name, &variable);
+        setenv(buf_string(&variable), equals + 1, 1);
+    }
+    return 0;
+}
+
 static int use_role(struct role_values *values, struct role *role, struct role_findings *findings,
                     struct loop_spec *ret_spec, struct rondo_error *err)
 {
     auto_buf struct buf system = {0};
     role_find_unsupported(role, ROLE_ALONE, findings);
-    int r = role_resolve_skills(role, values->skill_dir, findings, &system, err);
+    int r = set_variables(values, role, err);
+    r = r < 0 ? r : role_resolve_skills(role, values->skill_dir, findings, &system, err);
     bool is_short = values->run.wants_quiet && role_findings_errors(findings) == 0;
     role_findings_report(findings, role->path, is_short ? ROLE_UNPROTECTED : ROLE_WARNING);
     if (r == 0 && role_findings_errors(findings) > 0) {

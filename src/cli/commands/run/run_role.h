@@ -17,6 +17,7 @@ struct role_values {
     char *resume;
     char **allow_hosts;
     char *skill_dir;
+    char **variables; /**< NAME=VALUE */
     char *record;
     char *prices;
 };
