@@ -6,8 +6,8 @@
  *
  * SQLite looks at time and memory only while a statement runs. Before that it puts in the text of
  * each view and WITH as often as they are named, by recursion: a short statement can double that
- * dozens of times. So a question has a thread with a stack that holds the deepest text, and
- * SQLite's memory a limit.
+ * dozens of times. So a question has a thread with a stack that holds the deepest text, and while
+ * it is read, SQLite's memory has a limit; that is one of the process, so they are read in turn.
  */
 #include "tool/toolbox.h"
 #include "tool/types.h"
@@ -41,8 +41,9 @@
 #define MOST_PAGES 65536
 /** Bytes that SQLite may take for a question: to sort, to compare rows with each other. */
 #define MOST_WORK_BYTES (INT64_C(256) * 1024 * 1024)
-/** What SQLite may take in the whole process. Other parts of Rondo need a hundredth of it. */
-#define MOST_PROCESS_BYTES (INT64_C(512) * 1024 * 1024)
+/** What SQLite may take, besides what it has, while a question is read. Other threads need little.
+ */
+#define MOST_READING_BYTES (INT64_C(512) * 1024 * 1024)
 /** A statement, and all views of a database together, bytes: they may be nested that deeply. */
 #define MOST_TEXT_BYTES 20000
 /** Enough for 2 * MOST_TEXT_BYTES / 20 levels: each one takes less than 3 KiB. */
@@ -253,6 +254,21 @@ static int write_rows(const struct sql_tool *self, sqlite3_stmt *row, struct buf
     return r;
 }
 
+/** Prepare a statement with a limit of memory. A lower one of the program around Rondo stays. */
+static int prepare(sqlite3 *db, const char *sql, sqlite3_stmt **ret_statement,
+                   const char **ret_rest)
+{
+    static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
+    pthread_mutex_lock(&turn);
+    int64_t limit = sqlite3_memory_used() + MOST_READING_BYTES;
+    int64_t before = sqlite3_hard_heap_limit64(-1);
+    sqlite3_hard_heap_limit64(before > 0 && before < limit ? before : limit);
+    int r = sqlite3_prepare_v2(db, sql, -1, ret_statement, ret_rest);
+    sqlite3_hard_heap_limit64(before);
+    pthread_mutex_unlock(&turn);
+    return r;
+}
+
 /** Views work while their texts together are short. Any text with the word may make a view. */
 static void bound_views(sqlite3 *db)
 {
@@ -260,8 +276,7 @@ static void bound_views(sqlite3 *db)
         "SELECT total(length(CAST(sql AS BLOB))) FROM (SELECT sql FROM sqlite_master UNION ALL "
         "SELECT sql FROM sqlite_temp_master) WHERE instr(lower(CAST(sql AS TEXT)), 'view') > 0";
     sqlite3_stmt *row = NULL;
-    bool is_short = sqlite3_prepare_v2(db, size, -1, &row, NULL) == SQLITE_OK &&
-                    sqlite3_step(row) == SQLITE_ROW &&
+    bool is_short = prepare(db, size, &row, NULL) == SQLITE_OK && sqlite3_step(row) == SQLITE_ROW &&
                     sqlite3_column_double(row, 0) <= MOST_TEXT_BYTES;
     sqlite3_finalize(row);
     sqlite3_db_config(db, SQLITE_DBCONFIG_ENABLE_VIEW, is_short ? 1 : 0, NULL);
@@ -273,7 +288,7 @@ static void ask(struct sql_tool *self, sqlite3 *db, const char *sql, struct tool
     const char *rest = "";
     struct buf *out = &ret_result->text;
     int before = sqlite3_total_changes(db);
-    int r = sqlite3_prepare_v2(db, sql, -1, &statement, &rest);
+    int r = prepare(db, sql, &statement, &rest);
     bool is_one = rest[strspn(rest, " \t\r\n;")] == '\0';
     if (r == SQLITE_OK && statement != NULL && is_one) {
         r = write_rows(self, statement, out);
@@ -397,9 +412,6 @@ static int open_sql(struct toolbox *toolbox, struct json_object *config, struct 
     pthread_mutex_init(&self->lock, NULL);
     toolbox_own(toolbox, self, free_sql_tool);
     self->around = toolbox_surroundings(toolbox);
-    if (sqlite3_hard_heap_limit64(-1) == 0) {
-        sqlite3_hard_heap_limit64(MOST_PROCESS_BYTES);
-    }
     self->database = json_get_string(config, "database", "");
     self->is_in_memory = strcmp(self->database, ":memory:") == 0;
     self->may_write = self->is_in_memory && !json_get_bool(config, "read_only", true);

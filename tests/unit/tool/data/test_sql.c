@@ -137,7 +137,7 @@ WORLD_TEST(a_short_question_that_grows_while_it_is_read_is_cut_off)
     write_chain(30, ", c%u AS (SELECT DISTINCT a.x FROM c%u a, c%u b)", &sql);
     expect_error(*state, buf_string(&sql), "SQL error: it took too long, or more than");
     expect(*state, "SELECT 1 AS n", "n\n1\n");
-    sqlite3_hard_heap_limit64(0);
+    assert_int_equal(sqlite3_hard_heap_limit64(0), INT64_C(64) * 1024 * 1024);
 }
 
 WORLD_TEST(the_deepest_question_does_not_exhaust_the_stack)
