@@ -260,8 +260,8 @@ static void drop_gone(struct duty *duty)
             at = &role->next;
             continue;
         }
-        duty_tell(duty, "%s was removed: its role is off duty; events that wait for it are kept",
-                  role->path);
+        duty_tell(duty, "%s was removed%s", role->path,
+                  role->is_used ? ": its role is off duty; events that wait for it are kept" : "");
         leave_duty(duty, role);
         pthread_rwlock_wrlock(&duty->hooks_lock);
         *at = role->next;

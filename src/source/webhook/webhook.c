@@ -408,10 +408,11 @@ static void describe(struct source *source, struct json_writer *writer)
 {
     static const char *const schemes[] = {"unsigned", "github", "standard", "bearer"};
     const struct webhook *hook = (const struct webhook *)source;
-    json_write_string(writer, "hook", hook->name);
     json_write_string(writer, "signature", schemes[hook->key.scheme]);
-    json_write_int(writer, "port", hook->port);
-    json_write_string(writer, "path", hook->path);
+    if (hook->port != 0) {
+        json_write_int(writer, "port", hook->port);
+        json_write_string(writer, "path", hook->path);
+    }
 }
 
 static const char *problem(struct source *source)
