@@ -118,6 +118,55 @@ static void add_limits(const struct role_guardrails *limits, struct fields *fiel
     fields_add(fields, "iteration", buf_string(&iteration));
 }
 
+/** What all runs of the role may use together. */
+static void add_budgets(struct json_object *guardrails, struct fields *fields)
+{
+    static const struct {
+        const char *name;
+        const char *unit;
+    } budgets[] = {
+        {"daemon_daily_token_budget", "tokens a day"},
+        {"daemon_token_budget", "tokens ever"},
+        {"daemon_daily_cost_budget", "dollars a day"},
+        {"daemon_weekly_cost_budget", "dollars a week"},
+        {"daemon_cost_budget", "dollars ever"},
+    };
+    auto_buf struct buf text = {0};
+    for (size_t i = 0; i < sizeof(budgets) / sizeof(budgets[0]); i++) {
+        struct json_object *value = json_member(guardrails, budgets[i].name);
+        if (value != NULL) {
+            add_part(&text, "%s %s", json_object_get_string(value), budgets[i].unit);
+        }
+    }
+    if (text.len > 0) {
+        fields_add(fields, "all runs", buf_string(&text));
+    }
+}
+
+/** Kinds of memory that an agent has. */
+static void add_memory(struct json_object *memory, struct fields *fields)
+{
+    static const char *const kinds[] = {"episodic", "semantic", "procedural"};
+    auto_buf struct buf text = {0};
+    for (size_t i = 0; memory != NULL && i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+        if (json_get_bool(json_member(memory, kinds[i]), "enabled", true)) {
+            add_part(&text, "%s", kinds[i]);
+        }
+    }
+    if (text.len > 0) {
+        fields_add(fields, "memory", buf_string(&text));
+    }
+}
+
+/** Why no run of a valid role begins. */
+static void add_refusal(const struct role *role, struct fields *fields)
+{
+    struct rondo_error err = {0};
+    if (role_check_secrets(role, &err) < 0) {
+        fields_add(fields, "refused", err.message);
+    }
+}
+
 static void add_conditions(const struct role *role, struct fields *fields)
 {
     auto_buf struct buf text = {0};
@@ -158,12 +207,15 @@ static void add_role(const struct role *role, struct fields *fields)
     add_list(json_member(spec, "triggers"), "type", "triggers", fields);
     role_times_add(json_member(spec, "triggers"), clock_now(clock_system()) / NS_PER_S, fields);
     add_list(json_member(spec, "sinks"), "type", "sinks", fields);
+    add_memory(json_member(spec, "memory"), fields);
     add_conditions(role, fields);
     add_limits(&role->guardrails, fields);
+    add_budgets(json_member(spec, "guardrails"), fields);
     if (role->policy != NULL) {
         fields_add(fields, "policies", role->policy);
     }
     add_unsupported(role, fields);
+    add_refusal(role, fields);
 }
 
 static void write_count(size_t count, const char *what, struct buf *out)

@@ -154,3 +154,17 @@ Feature: Autonomy of each trigger, and follow-ups within their limits
     When I run `rondo followups list --all`
     Then stdout mentions "cancelled"
     And stdout mentions "started"
+
+  @B-daemon-budgets
+  Scenario: validate shows what all runs of a role may use, what it remembers, and why it is refused
+    Given a role with
+      """
+      memory: {procedural: {enabled: false}}
+      guardrails: {daemon_daily_token_budget: 400, daemon_weekly_cost_budget: 2.5}
+      triggers:
+        - {type: webhook, secret: written-out-here}
+      """
+    When I run `rondo validate role.yaml`
+    Then stdout mentions "400 tokens a day, 2.5 dollars a week"
+    And stdout mentions "episodic, semantic"
+    And stdout mentions "spec.triggers[0].secret contains a secret"
