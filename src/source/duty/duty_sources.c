@@ -142,6 +142,46 @@ static struct duty_source *take_same(struct duty_source **list, const struct dut
     return NULL;
 }
 
+/** Its name in /hooks/NAME, or NULL. */
+static const char *hook_of(const struct duty_source *source)
+{
+    return source->source == NULL || source->type->hook == NULL
+               ? NULL
+               : source->type->hook(source->source);
+}
+
+/** A hook of that name, or NULL. */
+static struct duty_source *find_hook(const struct duty *duty, const char *hook)
+{
+    for (struct duty_role *role = duty->roles; role != NULL; role = role->next) {
+        for (struct duty_source *at = role->sources; at != NULL; at = at->next) {
+            const char *name = hook_of(at);
+            if (name != NULL && strcmp(name, hook) == 0) {
+                return at;
+            }
+        }
+    }
+    return NULL;
+}
+
+/**
+ * Whether requests to the hook's name come to another webhook, which was first: a sender must not
+ * start another agent than it means without anybody seeing it.
+ */
+static bool is_shadowed(const struct duty *duty, const struct duty_source *source,
+                        char ret_problem[DUTY_PROBLEM_SIZE])
+{
+    const char *hook = hook_of(source);
+    const struct duty_source *first = hook == NULL ? NULL : find_hook(duty, hook);
+    bool is_shadowed = first != NULL && first != source;
+    if (is_shadowed) {
+        snprintf(ret_problem, DUTY_PROBLEM_SIZE,
+                 "/hooks/%s belongs to another webhook of %s; give this one a `name`", hook,
+                 first->role);
+    }
+    return is_shadowed;
+}
+
 static void open_or_name(struct duty *duty, const struct duty_role *role,
                          struct duty_source *source)
 {
@@ -149,6 +189,10 @@ static void open_or_name(struct duty *duty, const struct duty_role *role,
     int r = find_source(role->sources, source->id) != NULL
                 ? error_set(&err, RONDO_ERR_INVALID, "the same trigger occurs twice")
                 : open_source(duty, source, &err);
+    char shadow[DUTY_PROBLEM_SIZE];
+    if (r == 0 && is_shadowed(duty, source, shadow)) {
+        duty_log(duty, "%s: %s", source->id, shadow);
+    }
     if (r < 0) {
         snprintf(source->problem, sizeof(source->problem), "%.*s", DUTY_PROBLEM_SIZE - 1,
                  err.message);
@@ -300,20 +344,13 @@ void duty_call_ready(struct duty *duty, struct duty_source *source)
 bool duty_receive(struct duty *duty, const char *hook, const struct source_delivery *delivery,
                   struct source_answer *ret_answer)
 {
-    bool is_found = false;
     pthread_rwlock_rdlock(&duty->hooks_lock);
-    for (struct duty_role *role = duty->roles; role != NULL && !is_found; role = role->next) {
-        for (struct duty_source *at = role->sources; at != NULL && !is_found; at = at->next) {
-            const char *name =
-                at->source == NULL || at->type->hook == NULL ? NULL : at->type->hook(at->source);
-            if (name != NULL && strcmp(name, hook) == 0) {
-                is_found = true;
-                at->type->receive(at->source, delivery, ret_answer);
-            }
-        }
+    struct duty_source *source = find_hook(duty, hook);
+    if (source != NULL) {
+        source->type->receive(source->source, delivery, ret_answer);
     }
     pthread_rwlock_unlock(&duty->hooks_lock);
-    return is_found;
+    return source != NULL;
 }
 
 /* ---- Showing -------------------------------------------------------------------------------- */
@@ -335,11 +372,14 @@ static void write_status(const struct duty *duty, const struct duty_source *sour
         due = source->type->shown_due != NULL ? source->type->shown_due : source->type->next_due;
     }
     int64_t due_ns = due == NULL ? SOURCE_NEVER : due(source->source);
-    const char *hook =
-        is_open && source->type->hook != NULL ? source->type->hook(source->source) : NULL;
+    const char *hook = hook_of(source);
     const char *problem = source->problem;
     if (is_open && problem[0] == '\0' && source->type->problem != NULL) {
         problem = source->type->problem(source->source);
+    }
+    char shadow[DUTY_PROBLEM_SIZE];
+    if (problem[0] == '\0' && is_shadowed(duty, source, shadow)) {
+        problem = shadow;
     }
     struct source_status status = {
         .role = source->role,

@@ -288,6 +288,19 @@ DUTY_TEST(a_role_without_a_trigger_that_works_is_no_daemon)
     assert_non_null(strstr(err.message, "no role has a trigger that works"));
 }
 
+#define BUILD_HOOK(path) \
+    "    - {type: webhook, name: build, port: 0, unsigned: true, path: " path "}\n"
+
+DUTY_TEST(a_webhook_whose_name_another_one_has_says_so)
+{
+    struct duty_world *world = *state;
+    begin_duty(world, ROLE("tester", BUILD_HOOK("/a") BUILD_HOOK("/b")));
+    assert_true(is_logged(world, "/hooks/build belongs to another webhook of tester"));
+    WAIT_STATUS(world, "tester/webhook-",
+                "build|/hooks/build belongs to another webhook of tester; "
+                "give this one a `name`|on");
+}
+
 DUTY_TEST(the_same_trigger_twice_counts_once)
 {
     struct duty_world *world = *state;
