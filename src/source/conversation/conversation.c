@@ -119,18 +119,34 @@ static bool read_one(const struct store_document *document, void *context)
     return has_more;
 }
 
-int conversations_read(struct store *store, const char *agent, const char *id, conversation_fn *fn,
-                       void *context, struct rondo_error *err)
+int conversations_read(struct store *store, const char *agent, conversation_fn *fn, void *context,
+                       struct rondo_error *err)
 {
     char prefix[LIMIT_AGENT_ID_LEN + 2];
     struct conversation_reading reading = {.agent = agent, .fn = fn, .context = context};
     snprintf(prefix, sizeof(prefix), "%s:", agent == NULL ? "" : agent);
     const struct store_document_query query = {
         .collection = CONVERSATION_COLLECTION,
-        .key = id,
         .prefix = agent == NULL ? NULL : prefix,
     };
     return store->ops->read_documents(store, &query, read_one, &reading, err);
+}
+
+static bool load(const struct store_document *document, void *context)
+{
+    struct conversation *conversation = context;
+    if (!decode(document, conversation)) {
+        conversation->run_count = 0; /* It is replaced by the next turn. */
+    }
+    return false;
+}
+
+int conversation_find(struct store *store, const char *id, struct conversation *ret_conversation,
+                      struct rondo_error *err)
+{
+    const struct store_document_query query = {.collection = CONVERSATION_COLLECTION, .key = id};
+    int r = store->ops->read_documents(store, &query, load, ret_conversation, err);
+    return r < 0 ? r : ret_conversation->id[0] != '\0';
 }
 
 static bool note_document(const struct store_document *document, void *context)
@@ -185,7 +201,7 @@ static int make_room(struct store *store, const char *agent, struct rondo_error 
     int r;
     do {
         census = (struct conversation_census){0};
-        r = conversations_read(store, agent, NULL, count_one, &census, err);
+        r = conversations_read(store, agent, count_one, &census, err);
         if (r == 0 && census.count >= LIMIT_CONVERSATIONS) {
             r = conversation_forget(store, census.oldest, err);
         }
@@ -194,15 +210,6 @@ static int make_room(struct store *store, const char *agent, struct rondo_error 
 }
 
 /* ---- Turns ---------------------------------------------------------------------------------- */
-
-static bool load(const struct store_document *document, void *context)
-{
-    struct conversation *conversation = context;
-    if (!decode(document, conversation)) {
-        conversation->run_count = 0; /* It is replaced. */
-    }
-    return false;
-}
 
 /** The turn before a request: the newest one whose run is there. @return 1, 0, or a code */
 static int find_before(struct store *store, const struct conversation *conversation,

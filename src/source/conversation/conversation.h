@@ -49,16 +49,17 @@ void conversation_id(const char *agent, const char *source, const char *key,
 int conversation_enter(struct store *store, const struct start_request *request,
                        char ret_before[ID_SIZE], struct rondo_error *err);
 
-/** Called with each; borrowed. @return false to end */
+/** Called with each; borrowed. Must not use the store. @return false to end */
 typedef bool conversation_fn(const struct conversation *conversation, void *context);
 
-/**
- * Read them, by agents. What cannot be read is left out.
- * @param agent only of this one; NULL = of all
- * @param id    only this one; NULL = all
+/** Read them, by agents. What cannot be read is left out. @param agent or NULL: of all */
+int conversations_read(struct store *store, const char *agent, conversation_fn *fn, void *context,
+                       struct rondo_error *err);
+
+/** Read one. @param ret_conversation conversation_fini(). @return 1, 0 when there is none, a code
  */
-int conversations_read(struct store *store, const char *agent, const char *id, conversation_fn *fn,
-                       void *context, struct rondo_error *err);
+int conversation_find(struct store *store, const char *id, struct conversation *ret_conversation,
+                      struct rondo_error *err);
 
 /** Forget one: its next turn is the first. Its runs stay. @return 1, 0 when there is none, a code
  */
