@@ -31,6 +31,49 @@ Feature: Triggers by webhooks, files and chats
     And the agent "worker" has 1 run
 
   @B-daemon-triggers
+  Scenario: Requests about one issue are turns of one conversation, each with its run
+    Given a role with
+      """
+      triggers:
+        - type: webhook
+          port: 0
+          unsigned: true
+          prompt_template: "{body.text}"
+          conversation: "{body.issue}"
+      """
+    And a file "show.sh" with
+      """
+      # show.sh: the conversation, once both turns have their answer
+      id=$(rondo conversations list --json | sed 's/.*"id":"\([^"]*\)".*/\1/')
+      for i in $(seq 600); do
+          test "$(rondo conversations show "$id" | grep -c 'Noted it')" = 2 && break
+          sleep 0.1
+      done
+      rondo conversations show "$id"
+      """
+    And a model that answers
+      | says      |
+      | Noted it. |
+      | Noted it. |
+    And a daemon of the role
+    When GitHub delivers "d1" to "/hooks/worker", signed with "x"
+      """
+      {"issue": 17, "text": "The disk is full"}
+      """
+    Then the run soon has the status "completed"
+    When GitHub delivers "d2" to "/hooks/worker", signed with "x"
+      """
+      {"issue": 17, "text": "And now?"}
+      """
+    Then the agent "worker" has 2 runs
+    When I run `rondo conversations list`
+    Then stdout mentions "worker  webhook  17   "
+    When I run `sh show.sh`
+    Then stdout mentions "The disk is full"
+    And stdout mentions "And now?"
+    And stdout mentions "2 turns"
+
+  @B-daemon-triggers
   Scenario: A webhook with another secret, from a page, or to another name starts nothing
     Given the variable "HOOK_SECRET" is "s3cret"
     And a role with
