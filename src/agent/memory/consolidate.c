@@ -33,6 +33,8 @@
 /** Pause after the first failure; doubled with each further one. */
 #define PAUSE_NS      (INT64_C(60) * NS_PER_S)
 #define MOST_ATTEMPTS 6
+/** Until what other processes have is looked at again. */
+#define OTHERS_NS (INT64_C(60) * NS_PER_S)
 /** Runs of an agent among which one with memory is looked for. */
 #define RUNS_LOOKED_AT 20
 /** Attempts to enter in a ledger what was used. */
@@ -434,6 +436,20 @@ static void say(const struct consolidation_parts *parts, const char *format, ...
     }
 }
 
+/** There is something to look at then. */
+static void note_next(struct consolidation_report *report, int64_t at_ns)
+{
+    if (report->next_ns == 0 || at_ns < report->next_ns) {
+        report->next_ns = at_ns;
+    }
+}
+
+/** Another process is at it: look whether it has done it, or has died. */
+static void note_others(struct batch_work *work)
+{
+    note_next(work->report, now_of(work) + OTHERS_NS);
+}
+
 /** What failed is due again later, or no more. */
 static int put_off(struct batch_work *work, struct rondo_error *err)
 {
@@ -451,6 +467,7 @@ static int put_off(struct batch_work *work, struct rondo_error *err)
         due->not_before_ns = now_of(work) + pause_ns;
     }
     work->report->waiting++;
+    note_next(work->report, due->not_before_ns);
     return record_update_due(work->store, due, err);
 }
 
@@ -474,6 +491,7 @@ static int settle_due(struct batch_work *work, struct rondo_error *err)
     }
     if (outcome == BATCH_HELD) {
         work->report->waiting++;
+        note_others(work);
         return 0;
     }
     return record_delete_due(work->store, work->due, err);
@@ -493,8 +511,13 @@ static int work_on(const struct consolidation_parts *parts, struct consolidation
         r = record_delete_due(store, due, err); /* Its role went with the run. */
     } else if (has_memory < 0) {
         r = error_set(err, has_memory, "%s", why.message);
-    } else if (!is_over(&run, &work.spec) || due->not_before_ns > now_of(&work)) {
+    } else if (!is_over(&run, &work.spec)) {
+        if (run.owner[0] != '\0' && strcmp(run.owner, runtime_owner(parts->runtime)) != 0) {
+            note_others(&work); /* The end of one of this process is told. */
+        }
+    } else if (due->not_before_ns > now_of(&work)) {
         report->waiting += run.ended_ns != 0;
+        note_next(report, due->not_before_ns);
     } else {
         r = settle_due(&work, err);
     }

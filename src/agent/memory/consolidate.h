@@ -34,6 +34,8 @@ struct consolidation_report {
     uint64_t episodes; /**< consolidated */
     uint64_t facts;    /**< stored */
     uint64_t waiting;  /**< runs that are due later: another process is at it, or it has failed */
+    int64_t next_ns;   /**< wall clock: when to look again, if no run of this process ends before;
+                            0 = nothing is known to become due */
     char problem[RONDO_ERROR_MESSAGE_SIZE]; /**< of the last one that failed, or "" */
 };
 
@@ -57,6 +59,9 @@ int consolidation_work_all(const struct consolidation_parts *parts, const char *
 /* ---- The thread of a server ------------------------------------------------------------------ */
 
 struct consolidation_keeper;
+
+/** How long the thread sleeps after a report: from a second to an hour. Pure. */
+int64_t consolidation_sleep_ns(int64_t next_ns, int64_t now_ns);
 
 /** Start the thread. @param ret_keeper consolidation_keeper_stop() */
 int consolidation_keeper_start(const struct consolidation_parts *parts,

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The thread of a server. It sleeps until a run has ended, and otherwise looks from time to time:
- * for runs of processes that died, and for what has failed before.
+ * The thread of a server. It sleeps until a run has ended, what has failed before is due again, or
+ * what another process has may be done. Where nothing of this is known it still looks once an
+ * hour: a process may have died between the end of its run and the consolidation of that.
  */
 #include "agent/memory/consolidate.h"
 
@@ -12,7 +13,10 @@
 #include <stdlib.h>
 
 /** Longest sleep. */
-#define LOOK_AGAIN_NS (INT64_C(60) * NS_PER_S)
+#define LONGEST_NS (INT64_C(3600) * NS_PER_S)
+/** Sleep after a failure of the store, and the shortest one. */
+#define FAILURE_NS  (INT64_C(60) * NS_PER_S)
+#define SHORTEST_NS NS_PER_S
 
 struct consolidation_keeper {
     struct consolidation_parts parts;
@@ -24,12 +28,18 @@ struct consolidation_keeper {
     bool is_ending;
 };
 
+int64_t consolidation_sleep_ns(int64_t next_ns, int64_t now_ns)
+{
+    int64_t sleep_ns = next_ns == 0 ? LONGEST_NS : next_ns - now_ns;
+    return sleep_ns > LONGEST_NS ? LONGEST_NS : sleep_ns < SHORTEST_NS ? SHORTEST_NS : sleep_ns;
+}
+
 /** @return whether there is more to do; false = the thread ends */
-static bool wait_for_work(struct consolidation_keeper *keeper)
+static bool wait_for_work(struct consolidation_keeper *keeper, int64_t sleep_ns)
 {
     struct timespec until;
     clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_sec += LOOK_AGAIN_NS / NS_PER_S;
+    until.tv_sec += (sleep_ns + NS_PER_S - 1) / NS_PER_S;
     pthread_mutex_lock(&keeper->lock);
     int r = 0;
     while (!keeper->is_woken && !keeper->is_ending && r == 0) {
@@ -44,14 +54,17 @@ static bool wait_for_work(struct consolidation_keeper *keeper)
 static void *keep(void *context)
 {
     struct consolidation_keeper *keeper = context;
+    int64_t sleep_ns;
     do {
         struct consolidation_report report;
         struct rondo_error err = {0};
-        if (consolidation_work(&keeper->parts, NULL, &report, &err) < 0 &&
-            keeper->parts.log != NULL) {
+        int r = consolidation_work(&keeper->parts, NULL, &report, &err);
+        if (r < 0 && keeper->parts.log != NULL) {
             keeper->parts.log(keeper->parts.log_context, err.message);
         }
-    } while (wait_for_work(keeper));
+        int64_t now_ns = clock_now(runtime_clock(keeper->parts.runtime));
+        sleep_ns = r < 0 ? FAILURE_NS : consolidation_sleep_ns(report.next_ns, now_ns);
+    } while (wait_for_work(keeper, sleep_ns));
     return NULL;
 }
 

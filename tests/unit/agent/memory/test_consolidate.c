@@ -161,9 +161,13 @@ SCENE_TEST(a_run_that_has_not_ended_is_waited_for)
     write_facts(scene, TWO_FACTS);
     scene_start(scene, MEMORY(""), EPISODE("stage-2 was slow") SAY("on") FINISH("completed"));
     assert_int_equal(scene_step(scene, &err), LOOP_BODY);
-    assert_int_equal(work(scene).batches, 0);
+    struct consolidation_report report = work(scene);
+    assert_int_equal(report.batches, 0);
+    assert_int_equal(report.next_ns, 0); /* Its end is told. */
     scene_expect(scene, RONDO_COMPLETED);
-    assert_int_equal(work(scene).episodes, 2);
+    report = work(scene);
+    assert_int_equal(report.episodes, 2);
+    assert_int_equal(report.next_ns, 0);
 }
 
 SCENE_TEST(a_batch_takes_the_oldest_episodes_only)
@@ -205,8 +209,11 @@ SCENE_TEST(a_model_that_fails_is_asked_again_later_and_not_for_ever)
     struct consolidation_report report = work(scene);
     assert_true(report.problem[0] != '\0');
     assert_int_equal(report.waiting, 1);
+    assert_int_equal(report.next_ns, scene->fixture->now_ns + INT64_C(60) * NS_PER_S);
+    int64_t next_ns = report.next_ns;
     report = work(scene);
     assert_string_equal(report.problem, ""); /* It is not due yet. */
+    assert_int_equal(report.next_ns, next_ns);
     assert_int_equal(documents(scene, "consolidations"), 0);
     unsigned tries = 1;
     for (; documents(scene, "consolidation-due") > 0 && tries < 20; tries++) {
@@ -257,7 +264,9 @@ SCENE_TEST(a_batch_of_a_living_process_is_left_to_it)
     assert_int_equal(record_claim(store, "tester", runtime_owner(scene->fixture->other),
                                   scene->fixture->now_ns, batch, NULL),
                      1);
-    assert_int_equal(work(scene).waiting, 1);
+    struct consolidation_report report = work(scene);
+    assert_int_equal(report.waiting, 1);
+    assert_true(report.next_ns > scene->fixture->now_ns);
     expect_facts(scene, "");
     scene->fixture->now_ns += INT64_C(3600) * NS_PER_S;
     work(scene);
@@ -266,6 +275,15 @@ SCENE_TEST(a_batch_of_a_living_process_is_left_to_it)
     assert_int_equal(record_reply(store, batch, "x", scene->fixture->now_ns, NULL), 0);
     record_batch_fini(batch);
     free(batch);
+}
+
+TEST(the_thread_sleeps_until_something_is_due_and_an_hour_at_most)
+{
+    const int64_t hour_ns = INT64_C(3600) * NS_PER_S;
+    assert_int_equal(consolidation_sleep_ns(0, 5), hour_ns);
+    assert_int_equal(consolidation_sleep_ns(100 * NS_PER_S, 40 * NS_PER_S), 60 * NS_PER_S);
+    assert_int_equal(consolidation_sleep_ns(10 * hour_ns, hour_ns), hour_ns);
+    assert_int_equal(consolidation_sleep_ns(hour_ns, 2 * hour_ns), NS_PER_S);
 }
 
 /* ---- A process that dies between any two steps ----------------------------------------------- */
