@@ -117,13 +117,6 @@ int delivery_decode(const struct store_document *document, struct delivery *ret_
     return 0;
 }
 
-static void write_time(struct json_writer *writer, const char *key, int64_t time_ns)
-{
-    char text[CLOCK_UTC_SIZE];
-    clock_format_utc(time_ns, text);
-    json_write_string(writer, key, text);
-}
-
 void delivery_show(const struct delivery *delivery, bool is_dead, struct buf *ret_json)
 {
     struct json_writer writer = json_writer(ret_json);
@@ -132,11 +125,11 @@ void delivery_show(const struct delivery *delivery, bool is_dead, struct buf *re
     json_write_string(&writer, "sink", delivery->sink);
     json_write_bool(&writer, "is_dead", is_dead);
     json_write_int(&writer, "attempts", delivery->attempts);
-    write_time(&writer, "created", delivery->created_ns);
+    json_write_time(&writer, "created", delivery->created_ns);
     if (is_dead) {
         json_write_null(&writer, "due");
     } else {
-        write_time(&writer, "due", delivery->due_ns);
+        json_write_time(&writer, "due", delivery->due_ns);
     }
     json_write_string(&writer, "error", delivery->error[0] == '\0' ? NULL : delivery->error);
     json_write_raw(&writer, "warning", delivery->warning);

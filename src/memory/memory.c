@@ -3,7 +3,6 @@
 #include "memory/memory.h"
 
 #include "base/ascii.h"
-#include "base/clock.h"
 #include "base/error.h"
 #include "base/json/json.h"
 #include "base/memory.h"
@@ -218,13 +217,6 @@ int memories_forget(struct store *store, const int64_t *ids, size_t count, uint6
     return r;
 }
 
-static void write_time(struct json_writer *writer, const char *key, int64_t time_ns)
-{
-    char text[CLOCK_UTC_SIZE];
-    clock_format_utc(time_ns, text);
-    json_write_string(writer, key, time_ns == 0 ? NULL : text);
-}
-
 void memories_write_json(const struct store_memory *memory, double score, struct buf *ret_json)
 {
     char number[32];
@@ -243,7 +235,7 @@ void memories_write_json(const struct store_memory *memory, double score, struct
     json_write_string(&writer, "run_id", memory->run_id[0] == '\0' ? NULL : memory->run_id);
     json_write_int(&writer, "iteration", (int64_t)memory->iteration);
     json_write_string(&writer, "source", memory->source);
-    write_time(&writer, "created", memory->created_ns);
-    write_time(&writer, "consolidated", memory->consolidated_ns);
+    json_write_time(&writer, "created", memory->created_ns);
+    json_write_time(&writer, "consolidated", memory->consolidated_ns);
     json_end_object(&writer);
 }

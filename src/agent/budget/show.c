@@ -3,7 +3,6 @@
 #include "agent/budget/show.h"
 
 #include "agent/budget/period.h"
-#include "base/clock.h"
 #include "base/text/plain.h"
 #include "base/time/calendar.h"
 
@@ -61,17 +60,6 @@ static void write_day(struct json_writer *writer, int64_t day)
     json_write_string(writer, "day", text);
 }
 
-static void write_time(struct json_writer *writer, const char *name, int64_t time_ns)
-{
-    char text[CLOCK_UTC_SIZE];
-    if (time_ns == 0) {
-        json_write_null(writer, name);
-        return;
-    }
-    clock_format_utc(time_ns, text);
-    json_write_string(writer, name, text);
-}
-
 /** A figure of a limit: tokens, or dollars. */
 static void write_figure(struct json_writer *writer, const char *name, enum budget_kind kind,
                          int64_t figure)
@@ -109,7 +97,7 @@ static void write_limits(const struct budget_view *view, struct json_writer *wri
         write_figure(writer, "used", kind, ledger_used(view->ledger, kind, view->day));
         write_figure(writer, "reserved", kind,
                      ledger_reserved(view->ledger, kind, view->day, NULL));
-        write_time(writer, "ends", budget_period_end_ns(rules, kind, view->day));
+        json_write_time(writer, "ends", budget_period_end_ns(rules, kind, view->day));
         json_end_object(writer);
     }
     json_end_array(writer);
@@ -137,7 +125,7 @@ void budget_show_members(const struct budget_view *view, struct json_writer *wri
     const struct budget_rules *rules = &view->ledger->rules;
     json_write_string(writer, "role", view->agent_id);
     json_write_string(writer, "state", state_name(view->state));
-    write_time(writer, "until", view->until_ns);
+    json_write_time(writer, "until", view->until_ns);
     json_write_string(writer, "when_exhausted", rules->is_refusing ? "refuse" : "wait");
     json_write_string(writer, "timezone", rules->zone);
     write_limits(view, writer);

@@ -68,5 +68,7 @@ void json_write_string_len(struct json_writer *writer, const char *key, const ch
 void json_write_int(struct json_writer *writer, const char *key, int64_t number);
 void json_write_bool(struct json_writer *writer, const char *key, bool value);
 void json_write_null(struct json_writer *writer, const char *key);
+/** A time in UTC (clock_format_utc); null for 0. */
+void json_write_time(struct json_writer *writer, const char *key, int64_t time_ns);
 /** A value that is JSON already; the caller has checked it. */
 void json_write_raw(struct json_writer *writer, const char *key, const char *json);

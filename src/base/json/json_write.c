@@ -2,6 +2,7 @@
 /* Writing JSON into a buffer. Output is always valid UTF-8 and valid JSON. One thread a writer. */
 #include "base/json/json.h"
 
+#include "base/clock.h"
 #include "base/text/utf8.h"
 
 #include <assert.h>
@@ -127,6 +128,13 @@ void json_write_null(struct json_writer *writer, const char *key)
 {
     begin_value(writer, key);
     buf_append_string(writer->buf, "null");
+}
+
+void json_write_time(struct json_writer *writer, const char *key, int64_t time_ns)
+{
+    char text[CLOCK_UTC_SIZE];
+    clock_format_utc(time_ns, text);
+    json_write_string(writer, key, time_ns == 0 ? NULL : text);
 }
 
 void json_write_raw(struct json_writer *writer, const char *key, const char *json)

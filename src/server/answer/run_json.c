@@ -2,20 +2,12 @@
 /* Rows of runs for programs. */
 #include "server/answer/run_json.h"
 
-#include "base/clock.h"
 #include "base/json/json.h"
 #include "base/text/plain.h"
 #include "loop/owner.h"
 #include "orchestrator/orchestrator.h"
 
 #include <string.h>
-
-static void write_time(struct json_writer *writer, const char *key, int64_t time_ns)
-{
-    char text[CLOCK_UTC_SIZE];
-    clock_format_utc(time_ns, text);
-    json_write_string(writer, key, time_ns == 0 ? NULL : text);
-}
 
 const char *run_json_status(const struct store_run *run, struct orchestrator *orchestrator)
 {
@@ -65,9 +57,9 @@ static void write_members(const struct store_run *run, const char *kind, const c
     json_write_int(writer, "tokens", summary->tokens);
     json_write_raw(writer, "cost", buf_string(&cost));
     json_write_int(writer, "warnings", summary->warnings);
-    write_time(writer, "created", run->created_ns);
-    write_time(writer, "updated", run->updated_ns);
-    write_time(writer, "ended", run->ended_ns);
+    json_write_time(writer, "created", run->created_ns);
+    json_write_time(writer, "updated", run->updated_ns);
+    json_write_time(writer, "ended", run->ended_ns);
     write_owner(writer, run);
     json_write_int(writer, "last_seq", (int64_t)run->last_seq);
 }

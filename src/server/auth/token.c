@@ -271,13 +271,6 @@ static bool take_token(const struct store_document *document, void *context)
     return true;
 }
 
-static void write_time(struct json_writer *writer, const char *key, int64_t time_ns)
-{
-    char text[CLOCK_UTC_SIZE];
-    clock_format_utc(time_ns, text);
-    json_write_string(writer, key, time_ns == 0 ? NULL : text);
-}
-
 static void write_token(struct json_object *token, struct json_writer *writer)
 {
     struct json_object *agents = NULL;
@@ -290,9 +283,9 @@ static void write_token(struct json_object *token, struct json_writer *writer)
                        ? "null"
                        : json_object_to_json_string_ext(
                              agents, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE));
-    write_time(writer, "created", json_get_int(token, "created_ns", 0));
-    write_time(writer, "expires", json_get_int(token, "expires_ns", 0));
-    write_time(writer, "last_used", json_get_int(token, "last_used_ns", 0));
+    json_write_time(writer, "created", json_get_int(token, "created_ns", 0));
+    json_write_time(writer, "expires", json_get_int(token, "expires_ns", 0));
+    json_write_time(writer, "last_used", json_get_int(token, "last_used_ns", 0));
     json_end_object(writer);
 }
 

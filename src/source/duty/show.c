@@ -3,21 +3,9 @@
 #include "source/duty/show.h"
 
 #include "base/auto.h"
-#include "base/clock.h"
 #include "source/template.h"
 
 #include <string.h>
-
-static void write_time(struct json_writer *writer, const char *name, int64_t time_ns)
-{
-    char text[CLOCK_UTC_SIZE];
-    if (time_ns == 0) {
-        json_write_null(writer, name);
-        return;
-    }
-    clock_format_utc(time_ns, text);
-    json_write_string(writer, name, text);
-}
 
 static void write_or_null(struct json_writer *writer, const char *name, const char *text)
 {
@@ -32,7 +20,7 @@ void show_source_members(const struct source_status *status, struct json_writer 
     json_write_string(writer, "summary", status->summary);
     json_write_bool(writer, "on_duty", status->is_on_duty);
     write_or_null(writer, "problem", status->problem);
-    write_time(writer, "due", status->is_on_duty ? status->due_ns : 0);
+    json_write_time(writer, "due", status->is_on_duty ? status->due_ns : 0);
     write_or_null(writer, "hook", status->hook);
     json_write_raw(writer, "details", status->details);
 }
@@ -45,7 +33,7 @@ void show_request_members(const struct start_request *request, struct json_write
     json_write_string(writer, "kind", request->kind);
     json_write_string(writer, "source", request->source);
     json_write_string(writer, "mode", start_mode_name(request->mode));
-    write_time(writer, "received", request->received_ns);
+    json_write_time(writer, "received", request->received_ns);
     write_or_null(writer, "key", request->key);
     template_show(request->prompt, SHOWN_PROMPT_BYTES, &prompt);
     json_write_string(writer, "prompt", buf_string(&prompt));
@@ -56,7 +44,7 @@ void show_refusal_members(const struct start_refusal *refusal, struct json_write
 {
     json_write_string(writer, "id", refusal->key);
     json_write_string(writer, "outcome", refusal_kind_name(refusal->kind));
-    write_time(writer, "time", refusal->time_ns);
+    json_write_time(writer, "time", refusal->time_ns);
     json_write_string(writer, "role", refusal->role);
     json_write_string(writer, "source", refusal->source);
     write_or_null(writer, "run_id", refusal->run_id);

@@ -161,6 +161,18 @@ TEST(written_values_are_json)
     assert_int_equal(parse(buf_string(&buf)), 0);
 }
 
+TEST(a_time_is_written_in_utc_and_no_time_as_null)
+{
+    auto_buf struct buf text = {0};
+    struct json_writer writer = json_writer(&text);
+    json_begin_object(&writer, NULL);
+    json_write_time(&writer, "then", INT64_C(1500000000));
+    json_write_time(&writer, "never", 0);
+    json_end_object(&writer);
+    assert_string_equal(buf_string(&text),
+                        "{\"then\":\"1970-01-01T00:00:01.500Z\",\"never\":null}");
+}
+
 TEST(bytes_that_are_not_utf8_are_replaced)
 {
     auto_buf struct buf buf = {0};
