@@ -193,13 +193,7 @@ static void write_calls(const struct model_reply *reply, struct buf *ret_json)
 {
     struct json_writer writer = json_writer(ret_json);
     json_begin_array(&writer, NULL);
-    for (size_t i = 0; i < reply->call_count; i++) {
-        json_begin_object(&writer, NULL);
-        json_write_string(&writer, "id", reply->calls[i].id);
-        json_write_string(&writer, "name", reply->calls[i].name);
-        json_write_string(&writer, "arguments", reply->calls[i].arguments);
-        json_end_object(&writer);
-    }
+    model_reply_write_calls(reply, &writer);
     json_end_array(&writer);
 }
 

@@ -22,6 +22,7 @@ struct cancel;
 struct clock;
 struct http_client;
 struct json_object;
+struct json_writer;
 struct random;
 struct model;
 struct prices;
@@ -166,6 +167,9 @@ struct model_reply {
 };
 
 void model_reply_fini(struct model_reply *reply);
+
+/** Write the elements of an array that is open: {"id","name","arguments"} of each call. */
+void model_reply_write_calls(const struct model_reply *reply, struct json_writer *writer);
 
 /** "rate_limited". Static. */
 const char *model_failure_name(enum model_failure failure);

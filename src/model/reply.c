@@ -2,6 +2,8 @@
 /* Replies as values: releasing them, and the names of their failures. Pure; any thread. */
 #include "model/model.h"
 
+#include "base/json/json.h"
+
 #include <stdlib.h>
 
 void model_reply_fini(struct model_reply *reply)
@@ -48,4 +50,15 @@ const char *model_failure_name(enum model_failure failure)
         return "cancelled";
     }
     return "unknown";
+}
+
+void model_reply_write_calls(const struct model_reply *reply, struct json_writer *writer)
+{
+    for (size_t i = 0; i < reply->call_count; i++) {
+        json_begin_object(writer, NULL);
+        json_write_string(writer, "id", reply->calls[i].id);
+        json_write_string(writer, "name", reply->calls[i].name);
+        json_write_string(writer, "arguments", reply->calls[i].arguments);
+        json_end_object(writer);
+    }
 }

@@ -55,13 +55,7 @@ static void write_assistant(const struct model_reply *reply, struct buf *ret_jso
     json_write_string(&writer, "role", "assistant");
     json_write_string(&writer, "text", reply->text == NULL ? "" : reply->text);
     json_begin_array(&writer, "calls");
-    for (size_t i = 0; i < reply->call_count; i++) {
-        json_begin_object(&writer, NULL);
-        json_write_string(&writer, "id", reply->calls[i].id);
-        json_write_string(&writer, "name", reply->calls[i].name);
-        json_write_string(&writer, "arguments", reply->calls[i].arguments);
-        json_end_object(&writer);
-    }
+    model_reply_write_calls(reply, &writer);
     json_end_array(&writer);
     json_end_object(&writer);
 }
