@@ -6,7 +6,6 @@
 #include "agent/follow_up.h"
 
 #include "base/auto.h"
-#include "base/clock.h"
 #include "base/digest.h"
 #include "base/error.h"
 #include "base/json/json.h"
@@ -60,20 +59,13 @@ static void write_members(const struct follow_up *follow_up, struct json_writer 
     }
 }
 
-static void write_time(struct json_writer *writer, const char *name, int64_t time_ns)
-{
-    char text[CLOCK_UTC_SIZE];
-    clock_format_utc(time_ns, text);
-    json_write_string(writer, name, text);
-}
-
 void follow_up_write(const struct follow_up *follow_up, struct buf *ret_json)
 {
     struct json_writer writer = json_writer(ret_json);
     json_begin_object(&writer, NULL);
     write_members(follow_up, &writer);
-    write_time(&writer, "created", follow_up->created_ns);
-    write_time(&writer, "due", follow_up->due_ns);
+    json_write_time(&writer, "created", follow_up->created_ns);
+    json_write_time(&writer, "due", follow_up->due_ns);
     json_end_object(&writer);
 }
 
@@ -404,4 +396,38 @@ int follow_ups_purge(struct store *store, const char *agent, int64_t before_ns,
     }
     free(purge);
     return r;
+}
+
+/* ---- Lists ----------------------------------------------------------------------------------- */
+
+void follow_up_list_add(struct follow_up_list *list, const struct follow_up *follow_up)
+{
+    if (list->wants_all || follow_up->state == FOLLOW_UP_PENDING) {
+        list->items = memory_resize(list->items, list->count + 1, sizeof(*list->items));
+        list->items[list->count] = *follow_up;
+        list->items[list->count++].prompt = memory_dup_string(follow_up->prompt);
+    }
+}
+
+static int compare_due(const void *one, const void *other)
+{
+    const struct follow_up *first = one;
+    const struct follow_up *second = other;
+    return first->due_ns < second->due_ns ? -1 : first->due_ns > second->due_ns;
+}
+
+void follow_up_list_sort(struct follow_up_list *list)
+{
+    if (list->count > 1) {
+        qsort(list->items, list->count, sizeof(*list->items), compare_due);
+    }
+}
+
+void follow_up_list_fini(struct follow_up_list *list)
+{
+    for (size_t i = 0; i < list->count; i++) {
+        follow_up_fini(&list->items[i]);
+    }
+    free(list->items);
+    *list = (struct follow_up_list){0};
 }

@@ -78,6 +78,19 @@ int follow_ups_read(struct store *store, const char *agent, follow_up_fn *fn, vo
 int follow_ups_read_pending(struct store *store, const char *agent, follow_up_fn *fn, void *context,
                             struct rondo_error *err);
 
+/** Follow-ups for a list. */
+struct follow_up_list {
+    bool wants_all; /**< also those that are not pending */
+    struct follow_up *items;
+    size_t count;
+};
+
+/** Append a copy, if it belongs in the list. */
+void follow_up_list_add(struct follow_up_list *list, const struct follow_up *follow_up);
+/** The one that is due next comes first. */
+void follow_up_list_sort(struct follow_up_list *list);
+void follow_up_list_fini(struct follow_up_list *list);
+
 /** Find one by its id. @param ret_follow_up follow_up_fini() @return 1, 0 or a code */
 int follow_up_find(struct store *store, const char *id, struct follow_up *ret_follow_up,
                    struct rondo_error *err);

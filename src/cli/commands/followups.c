@@ -4,7 +4,6 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/json/json.h"
-#include "base/memory.h"
 #include "cli/framework/command.h"
 #include "cli/framework/common_options.h"
 #include "cli/framework/exit_codes.h"
@@ -17,7 +16,6 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /** Columns assumed where the output is no terminal: nothing is cut. */
@@ -84,29 +82,10 @@ static const struct option_row change_options[] = {
 
 /* ---- Listing -------------------------------------------------------------------------------- */
 
-/* Those that are listed, with owned texts. */
-struct follow_up_list {
-    bool wants_all;
-    struct follow_up *items;
-    size_t count;
-};
-
 static bool add_to_list(const struct follow_up *follow_up, void *context)
 {
-    struct follow_up_list *list = context;
-    if (list->wants_all || follow_up->state == FOLLOW_UP_PENDING) {
-        list->items = memory_resize(list->items, list->count + 1, sizeof(*list->items));
-        list->items[list->count] = *follow_up;
-        list->items[list->count++].prompt = memory_dup_string(follow_up->prompt);
-    }
+    follow_up_list_add(context, follow_up);
     return true;
-}
-
-static int compare_due(const void *one, const void *other)
-{
-    const struct follow_up *first = one;
-    const struct follow_up *second = other;
-    return first->due_ns < second->due_ns ? -1 : first->due_ns > second->due_ns;
 }
 
 static void add_clean(struct table *table, const char *text)
@@ -170,15 +149,10 @@ static int run_list(const struct followups_values *values)
         session_close(&session);
     }
     if (r == 0) {
-        if (list.count > 1) {
-            qsort(list.items, list.count, sizeof(*list.items), compare_due);
-        }
+        follow_up_list_sort(&list);
         print_list(values, &list);
     }
-    for (size_t i = 0; i < list.count; i++) {
-        follow_up_fini(&list.items[i]);
-    }
-    free(list.items);
+    follow_up_list_fini(&list);
     return r < 0 ? report_error_as(&err, values->wants_json != 0) : EXIT_OK;
 }
 

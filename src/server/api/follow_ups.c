@@ -2,54 +2,36 @@
 /* Runs that agents have scheduled for themselves: shown, changed, cancelled. */
 #include "agent/follow_up.h"
 #include "base/error.h"
-#include "base/memory.h"
 #include "loop/runtime.h"
 #include "server/api/handlers.h"
 #include "tool/datetime/calendar.h"
 
-#include <stdlib.h>
 #include <string.h>
 
-/* Those that are listed, with owned texts. */
 struct follow_up_page {
     const struct call *call;
-    bool wants_all;
-    struct follow_up *items;
-    size_t count;
+    struct follow_up_list list;
 };
 
-static bool take(const struct follow_up *follow_up, void *context)
+static bool add_to_page(const struct follow_up *follow_up, void *context)
 {
     struct follow_up_page *page = context;
-    if ((page->wants_all || follow_up->state == FOLLOW_UP_PENDING) &&
-        token_grant_covers(&page->call->grant, follow_up->agent)) {
-        page->items = memory_resize(page->items, page->count + 1, sizeof(*page->items));
-        page->items[page->count] = *follow_up;
-        page->items[page->count++].prompt = memory_dup_string(follow_up->prompt);
+    if (token_grant_covers(&page->call->grant, follow_up->agent)) {
+        follow_up_list_add(&page->list, follow_up);
     }
     return true;
 }
 
-static int compare_due(const void *one, const void *other)
-{
-    const struct follow_up *first = one;
-    const struct follow_up *second = other;
-    return first->due_ns < second->due_ns ? -1 : first->due_ns > second->due_ns;
-}
-
 static void write_page(struct follow_up_page *page, struct buf *list)
 {
-    if (page->count > 1) {
-        qsort(page->items, page->count, sizeof(*page->items), compare_due);
-    }
+    follow_up_list_sort(&page->list);
     buf_append_string(list, "[");
-    for (size_t i = 0; i < page->count; i++) {
+    for (size_t i = 0; i < page->list.count; i++) {
         buf_append_string(list, i == 0 ? "" : ",");
-        follow_up_write(&page->items[i], list);
-        follow_up_fini(&page->items[i]);
+        follow_up_write(&page->list.items[i], list);
     }
     buf_append_string(list, "]");
-    free(page->items);
+    follow_up_list_fini(&page->list);
 }
 
 void handle_follow_ups(struct call *call)
@@ -57,10 +39,10 @@ void handle_follow_ups(struct call *call)
     struct rondo_error err = {0};
     struct follow_up_page page = {.call = call};
     auto_buf struct buf list = {0};
-    if (!call_query_bool(call, "all", false, &page.wants_all)) {
+    if (!call_query_bool(call, "all", false, &page.list.wants_all)) {
         return;
     }
-    int r = follow_ups_read(call_store(call), call_query(call, "agent"), take, &page, &err);
+    int r = follow_ups_read(call_store(call), call_query(call, "agent"), add_to_page, &page, &err);
     write_page(&page, &list);
     call_answer_list(call, "follow_ups", &list, r, &err);
 }

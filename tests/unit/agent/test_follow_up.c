@@ -217,6 +217,7 @@ TEST_STORE(its_json_names_the_run_that_asked_and_when_it_is_due)
         .id = "0123456789ab",
         .agent = "fixer",
         .asked_by = "run-1",
+        .created_ns = INT64_C(1799999000) * NS_PER_S,
         .due_ns = INT64_C(1800000000) * NS_PER_S,
         .depth = 2,
         .prompt = (char *)"look \"now\"",
@@ -225,7 +226,29 @@ TEST_STORE(its_json_names_the_run_that_asked_and_when_it_is_due)
     assert_string_equal(buf_string(&json),
                         "{\"id\":\"0123456789ab\",\"agent\":\"fixer\",\"asked_by\":\"run-1\","
                         "\"state\":\"pending\",\"depth\":2,\"prompt\":\"look \\\"now\\\"\","
-                        "\"created\":\"1970-01-01T00:00:00.000Z\","
+                        "\"created\":\"2027-01-15T07:43:20.000Z\","
                         "\"due\":\"2027-01-15T08:00:00.000Z\"}");
     buf_fini(&json);
+}
+
+TEST(a_list_has_copies_of_the_pending_ones_in_the_order_of_their_times)
+{
+    struct follow_up_list list = {0};
+    char prompt[] = "look";
+    struct follow_up later = {.due_ns = 2, .prompt = prompt};
+    struct follow_up sooner = {.due_ns = 1, .prompt = prompt};
+    struct follow_up gone = {.due_ns = 0, .prompt = prompt, .state = FOLLOW_UP_CANCELLED};
+    follow_up_list_add(&list, &later);
+    follow_up_list_add(&list, &gone);
+    follow_up_list_add(&list, &sooner);
+    follow_up_list_sort(&list);
+    prompt[0] = 'c';
+    assert_int_equal(list.count, 2);
+    assert_int_equal(list.items[0].due_ns, 1);
+    assert_int_equal(list.items[1].due_ns, 2);
+    assert_string_equal(list.items[0].prompt, "look");
+    list.wants_all = true;
+    follow_up_list_add(&list, &gone);
+    assert_int_equal(list.count, 3);
+    follow_up_list_fini(&list);
 }
