@@ -56,6 +56,17 @@ static void forget_call(struct span_run *run)
     run->call = (struct model_span){0};
 }
 
+/** Whose turn of which conversation a span belongs to. */
+static void add_turn(const struct span_run *run, uint64_t turn, struct span *span)
+{
+    attributes_text(&span->attributes, "gen_ai.conversation.id", run->run_id);
+    attributes_text(&span->attributes, "gen_ai.agent.name", run->agent_id);
+    attributes_int(&span->attributes, "loop.turn", (int64_t)turn);
+    if (run->iteration.number > 0) {
+        attributes_int(&span->attributes, "loop.iteration", (int64_t)run->iteration.number);
+    }
+}
+
 /** The span of a model call with what was known when it began. */
 static struct span begin_chat(const struct span_run *run, char ret_provider[SPANS_NAME_SIZE],
                               uint64_t turn, int64_t start_ns, int64_t end_ns)
@@ -71,12 +82,7 @@ static struct span begin_chat(const struct span_run *run, char ret_provider[SPAN
     attributes_text(&span.attributes, "gen_ai.operation.name", "chat");
     attributes_text(&span.attributes, "gen_ai.provider.name", provider_name(ret_provider));
     attributes_text(&span.attributes, "gen_ai.request.model", model);
-    attributes_text(&span.attributes, "gen_ai.conversation.id", run->run_id);
-    attributes_text(&span.attributes, "gen_ai.agent.name", run->agent_id);
-    attributes_int(&span.attributes, "loop.turn", (int64_t)turn);
-    if (run->iteration.number > 0) {
-        attributes_int(&span.attributes, "loop.iteration", (int64_t)run->iteration.number);
-    }
+    add_turn(run, turn, &span);
     attributes_some(&span.attributes, "loop.model.retries", run->call.retries);
     return span;
 }
@@ -210,12 +216,7 @@ static struct span begin_tool(const struct span_run *run, uint64_t turn, uint64_
     attributes_text(&span.attributes, "gen_ai.operation.name", "execute_tool");
     attributes_text(&span.attributes, "gen_ai.tool.name", name);
     attributes_text(&span.attributes, "gen_ai.tool.call.id", call_id);
-    attributes_text(&span.attributes, "gen_ai.conversation.id", run->run_id);
-    attributes_text(&span.attributes, "gen_ai.agent.name", run->agent_id);
-    attributes_int(&span.attributes, "loop.turn", (int64_t)turn);
-    if (run->iteration.number > 0) {
-        attributes_int(&span.attributes, "loop.iteration", (int64_t)run->iteration.number);
-    }
+    add_turn(run, turn, &span);
     return span;
 }
 
