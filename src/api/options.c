@@ -192,18 +192,6 @@ void api_changes_fini(struct api_changes *changes)
     *changes = (struct api_changes){0};
 }
 
-static void drop_conditions(struct loop_spec *spec)
-{
-    for (size_t i = 0; i < spec->condition_count; i++) {
-        free(spec->conditions[i].name);
-        free(spec->conditions[i].command);
-        free(spec->conditions[i].origin);
-    }
-    free(spec->conditions);
-    spec->conditions = NULL;
-    spec->condition_count = 0;
-}
-
 void api_change_spec(struct loop_spec *spec, void *context)
 {
     const struct api_changes *changes = context;
@@ -211,7 +199,7 @@ void api_change_spec(struct loop_spec *spec, void *context)
     if (changes->choices == NULL) {
         return;
     }
-    drop_conditions(spec);
+    loop_spec_drop_conditions(spec);
     for (size_t i = 0; i < changes->choice_count; i++) {
         add_choice(spec, &changes->choices[i], NULL);
     }

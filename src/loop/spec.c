@@ -36,6 +36,21 @@ char *loop_spec_agent_of(const char *command)
     return id;
 }
 
+void loop_spec_drop_conditions(struct loop_spec *spec)
+{
+    for (size_t i = 0; i < spec->condition_count; i++) {
+        free(spec->conditions[i].name);
+        free(spec->conditions[i].command);
+        free(spec->conditions[i].origin);
+        free(spec->conditions[i].tool);
+        free(spec->conditions[i].server);
+        free(spec->conditions[i].arguments);
+    }
+    free(spec->conditions);
+    spec->conditions = NULL;
+    spec->condition_count = 0;
+}
+
 void loop_spec_fini(struct loop_spec *spec)
 {
     free(spec->agent_id);
@@ -46,15 +61,7 @@ void loop_spec_fini(struct loop_spec *spec)
     free(spec->agent);
     free(spec->origin);
     memory_free_list(spec->command);
-    for (size_t i = 0; i < spec->condition_count; i++) {
-        free(spec->conditions[i].name);
-        free(spec->conditions[i].command);
-        free(spec->conditions[i].origin);
-        free(spec->conditions[i].tool);
-        free(spec->conditions[i].server);
-        free(spec->conditions[i].arguments);
-    }
-    free(spec->conditions);
+    loop_spec_drop_conditions(spec);
     memory_free_list(spec->read_paths);
     memory_free_list(spec->write_paths);
     memory_free_list(spec->env_names);

@@ -90,6 +90,9 @@ void loop_spec_fini(struct loop_spec *spec);
 /** Deep copy. */
 struct loop_spec loop_spec_dup(const struct loop_spec *spec);
 
+/** Remove all conditions. */
+void loop_spec_drop_conditions(struct loop_spec *spec);
+
 /** Add a condition; texts are copied. Names must be unique: RONDO_ERR_INVALID; LIMIT_CONDITIONS. */
 int loop_spec_add_condition(struct loop_spec *spec, const char *name, const char *command,
                             const char *origin, int64_t timeout_ns, struct rondo_error *err);

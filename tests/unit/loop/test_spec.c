@@ -105,6 +105,18 @@ TEST(conditions_are_unique_and_limited)
     loop_spec_fini(&spec);
 }
 
+TEST(dropped_conditions_make_room_for_others)
+{
+    struct loop_spec spec = fixture_spec(0);
+    assert_int_equal(loop_spec_add_condition(&spec, "a", "true", NULL, 5, NULL), 0);
+    assert_int_equal(loop_spec_add_tool_condition(&spec, "b", "look", "server", "{}", 5, NULL), 0);
+    loop_spec_drop_conditions(&spec);
+    assert_int_equal(spec.condition_count, 0);
+    assert_int_equal(loop_spec_add_condition(&spec, "a", "true", NULL, 5, NULL), 0);
+    assert_int_equal(spec.condition_count, 1);
+    loop_spec_fini(&spec);
+}
+
 TEST(commands_have_a_length)
 {
     struct loop_spec spec = fixture_spec(0);
