@@ -11,6 +11,7 @@
 #include "base/text/plain.h"
 #include "journal/backward.h"
 #include "journal/event.h"
+#include "journal/reader.h"
 #include "journal/run_answer.h"
 #include "store/store.h"
 
@@ -45,7 +46,7 @@ static bool add_event(const struct store_event *stored, void *context)
     struct result_totals *totals = context;
     struct journal_event event;
     auto_json struct json_object *root = NULL;
-    if (journal_decode(stored->type, stored->data, stored->data_len, &event, &root, NULL) < 0) {
+    if (journal_decode_stored(stored, &event, &root, NULL) < 0) {
         return true;
     }
     if (event.type == JOURNAL_RUN_FINISHED && !totals->has_end) {

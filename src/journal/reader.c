@@ -39,6 +39,15 @@ struct journal_reader {
     struct json_object *root;
 };
 
+int journal_decode_stored(const struct store_event *stored, struct journal_event *ret_event,
+                          struct json_object **ret_root, struct rondo_error *err)
+{
+    int r = journal_decode(stored->type, stored->data, stored->data_len, ret_event, ret_root, err);
+    ret_event->seq = stored->seq;
+    ret_event->time_ns = stored->time_ns;
+    return r;
+}
+
 int journal_entry_decode(const struct store_event *stored, struct journal_entry *ret_entry,
                          struct json_object **ret_root, struct rondo_error *err)
 {
@@ -48,11 +57,8 @@ int journal_entry_decode(const struct store_event *stored, struct journal_entry 
         .data = stored->data,
         .type_name = stored->type,
     };
-    int r = journal_decode(stored->type, stored->data, stored->data_len, &ret_entry->event,
-                           ret_root, err);
+    int r = journal_decode_stored(stored, &ret_entry->event, ret_root, err);
     ret_entry->is_known = r == 0;
-    ret_entry->event.seq = stored->seq;
-    ret_entry->event.time_ns = stored->time_ns;
     if (r < 0 && r != RONDO_ERR_NOT_FOUND) {
         error_prefix(err, "event %llu of run %s is damaged", (unsigned long long)stored->seq,
                      stored->run_id);

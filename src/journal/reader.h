@@ -21,6 +21,10 @@ struct journal_entry {
     struct journal_event event;
 };
 
+/** journal_decode() for an event as stored: with its number and time. */
+int journal_decode_stored(const struct store_event *stored, struct journal_event *ret_event,
+                          struct json_object **ret_root, struct rondo_error *err);
+
 /**
  * Decode an event as stored.
  * @param ret_entry set in any case; borrows from `stored` and `*ret_root`

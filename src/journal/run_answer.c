@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "journal/run_answer.h"
+#include "journal/reader.h"
 
 #include "base/json/json.h"
 #include "base/status.h"
@@ -26,7 +27,7 @@ static bool take_event(const struct store_event *stored, void *context)
     struct run_answer *answer = context;
     struct journal_event event;
     auto_json struct json_object *root = NULL;
-    if (journal_decode(stored->type, stored->data, stored->data_len, &event, &root, NULL) < 0) {
+    if (journal_decode_stored(stored, &event, &root, NULL) < 0) {
         return true;
     }
     if (event.type == JOURNAL_RUN_FINISHED) {

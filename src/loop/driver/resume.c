@@ -146,7 +146,7 @@ static bool take_words_of(const struct store_event *stored, void *context)
 {
     struct journal_event event;
     auto_json struct json_object *root = NULL;
-    if (journal_decode(stored->type, stored->data, stored->data_len, &event, &root, NULL) == 0) {
+    if (journal_decode_stored(stored, &event, &root, NULL) == 0) {
         take_words(context, &event);
     }
     return false;

@@ -4,6 +4,7 @@
 #include "base/text/plain.h"
 #include "journal/backward.h"
 #include "journal/describe.h"
+#include "journal/reader.h"
 #include "server/api/handlers.h"
 
 #include <stdlib.h>
@@ -123,11 +124,9 @@ static bool take_event(const struct store_event *stored, void *context)
     struct conversation_page *page = context;
     struct journal_event event;
     auto_json struct json_object *root = NULL;
-    if (journal_decode(stored->type, stored->data, stored->data_len, &event, &root, NULL) < 0) {
+    if (journal_decode_stored(stored, &event, &root, NULL) < 0) {
         return true;
     }
-    event.seq = stored->seq;
-    event.time_ns = stored->time_ns;
     struct json_writer writer = json_writer(&page->items[page->count]);
     if (write_item(&writer, &event)) {
         page->bytes += page->items[page->count++].len;

@@ -6,6 +6,7 @@
 #include "journal/backward.h"
 #include "journal/checkpoint_json.h"
 #include "journal/describe.h"
+#include "journal/reader.h"
 #include "loop/limits_ahead.h"
 #include "loop/owner.h"
 #include "loop/summary.h"
@@ -139,11 +140,9 @@ static bool take_evaluation(const struct store_event *stored, void *context)
     struct status_history *history = context;
     struct journal_event event;
     auto_json struct json_object *root = NULL;
-    if (journal_decode(stored->type, stored->data, stored->data_len, &event, &root, NULL) < 0) {
+    if (journal_decode_stored(stored, &event, &root, NULL) < 0) {
         return true;
     }
-    event.seq = stored->seq;
-    event.time_ns = stored->time_ns;
     for (size_t i = 0; i < history->summary->condition_count; i++) {
         const char *name = event.condition_evaluated.condition;
         bool is_this = name != NULL && strcmp(history->summary->conditions[i].name, name) == 0;
