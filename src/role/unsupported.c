@@ -279,6 +279,21 @@ static bool runs_tool(const char *type)
     return false;
 }
 
+/** A rule of who approves calls that is not one of Rondo's: it asks more often, never less. */
+static bool has_other_approval(struct json_object *tool)
+{
+    static const char *const known[] = {"required", "auto", "never"};
+    struct json_object *approval = json_member(tool, "approval");
+    const char *rule =
+        json_object_is_type(approval, json_type_string) ? json_object_get_string(approval) : "";
+    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+        if (strcmp(rule, known[i]) == 0) {
+            return false;
+        }
+    }
+    return approval != NULL;
+}
+
 static void find_tools(const struct role *role, struct role_findings *findings)
 {
     struct json_object *tools = role->tools;
@@ -293,6 +308,10 @@ static void find_tools(const struct role *role, struct role_findings *findings)
         if (!runs_tool(type)) {
             warn(role, findings, path,
                  "run has no tool of the type %.60s: the agent does without it", type);
+        }
+        if (has_other_approval(tool)) {
+            warn(role, findings, path,
+                 "approval: Rondo knows required, auto and never; a person is asked for each call");
         }
         if (strcmp(type, "sql") == 0 && !json_get_bool(tool, "read_only", true) &&
             strcmp(json_get_string(tool, "database", ""), ":memory:") != 0) {

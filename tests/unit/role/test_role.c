@@ -610,6 +610,29 @@ TEST(a_sandbox_of_later_versions_is_rondos_own)
     reading_fini(&reading);
 }
 
+TEST(a_rule_of_approval_that_is_not_known_is_named)
+{
+    static const struct {
+        const char *rule;
+        size_t named;
+    } cases[] = {{"required", 0}, {"auto", 0}, {"never", 0}, {"judged", 1}, {"true", 1}};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct buf text = {0};
+        buf_printf(&text, HEAD "  tools: [{type: git}, {type: shell, approval: %s}]\n",
+                   cases[i].rule);
+        struct role_reading reading = read_right(buf_string(&text));
+        struct role_findings findings = {0};
+        role_find_unsupported(reading.role, ROLE_ALONE, &findings);
+        assert_int_equal(findings.count, cases[i].named);
+        if (findings.count > 0) {
+            assert_string_equal(findings.items[0].path, "spec.tools[1]");
+        }
+        role_findings_fini(&findings);
+        reading_fini(&reading);
+        buf_fini(&text);
+    }
+}
+
 /** The protections of a file that are not given. */
 static void expect_unprotected(const char *text, const char *expected)
 {
