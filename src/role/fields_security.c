@@ -329,8 +329,15 @@ static const struct role_field audit_fields[] = {
     {0},
 };
 
+static const struct role_foreign content_foreign[] = {{"screening", true}, {0}};
+
 static const struct role_shape shape_content = {
-    .name = "content", .fields = content_fields, .protects = true, .is_closed = true};
+    .name = "content",
+    .fields = content_fields,
+    .foreign = content_foreign,
+    .protects = true,
+    .is_closed = true,
+};
 static const struct role_shape shape_server = {
     .name = "server", .fields = server_fields, .protects = true, .is_closed = true};
 static const struct role_shape shape_rate = {
