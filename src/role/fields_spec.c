@@ -99,10 +99,15 @@ static const struct role_field ingest_fields[] = {
      .by_default_1_0 = "\"sqlite-vec\"",
      .help = "Kind of store; Rondo keeps its own"},
     {.name = "store_path", .flags = FIELD_NULLABLE, .by_default = "null", .help = "Its file"},
+    {.name = "auto",
+     .kind = FIELD_BOOLEAN,
+     .flags = FIELD_LATER,
+     .by_default = "true",
+     .help = "Read the documents without a command for it; Rondo always does"},
     {0},
 };
 
-static const struct role_foreign ingest_foreign[] = {{"auto", false}, {"retriever", false}, {0}};
+static const struct role_foreign ingest_foreign[] = {{"retriever", false}, {0}};
 
 const struct role_shape role_shape_ingest = {
     .name = "ingest",

@@ -152,6 +152,10 @@ static void find_ingest(const struct role *role, struct json_object *ingest,
                         struct role_findings *findings)
 {
     struct json_object *sources = json_member(ingest, "sources");
+    if (ingest != NULL && !json_get_bool(ingest, "auto", true)) {
+        warn(role, findings, "spec.ingest.auto",
+             "has no effect: documents are read when the agent first searches them");
+    }
     size_t count =
         json_object_is_type(sources, json_type_array) ? json_object_array_length(sources) : 0;
     for (size_t i = 0; i < count; i++) {
