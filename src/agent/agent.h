@@ -37,6 +37,13 @@ struct agent_question {
     unsigned generation;   /**< of the tool's definition: an answer counts for this one only */
 };
 
+/** What became of a question of the agent's. */
+enum agent_answer {
+    AGENT_ANSWER_NONE = 0, /**< the person left the question, or is gone */
+    AGENT_ANSWER_GIVEN,
+    AGENT_ANSWER_LATE, /**< not in time */
+};
+
 /** What an agent uses. Everything is borrowed and outlives the agent. */
 struct agent_parts {
     struct http_client *http;
@@ -44,6 +51,10 @@ struct agent_parts {
         *config_folder; /**< where a user's rondo.yaml may be, besides the workspace; or NULL */
     /** Ask a person; NULL = nobody is there. On the loop's thread. */
     enum agent_consent (*ask_person)(void *context, const struct agent_question *question);
+    /** Show a person a question of the agent's; NULL = nobody is there. On the loop's thread.
+     *  @param question hostile @param ret_answer AGENT_ANSWER_GIVEN: in words, not empty */
+    enum agent_answer (*ask_words)(void *context, const char *question, int64_t timeout_ns,
+                                   struct buf *ret_answer);
     mcp_ask_fn *ask_form; /**< the same for forms of MCP servers, on threads of calls; or NULL */
     void *ask_context;
     const struct model_watcher *watcher; /**< somebody watches: replies are streamed; or NULL */

@@ -198,6 +198,11 @@ bool agent_read_finish(struct json_object *arguments, enum run_finish *ret_finis
 /** Add the tools, if a daemon has started the run and the role has `autonomy`. */
 int agent_open_follow_ups(struct agent *agent, struct rondo_error *err);
 
+/* ---- clarify.c: questions to a person ------------------------------------------------------- */
+
+/** Add the tool `clarify`, if the role has it. */
+int agent_open_clarify(struct agent *agent, struct rondo_error *err);
+
 /* ---- agent_verify.c: exit conditions that tools verify --------------------------------------- */
 
 /** Verifier of conditions with a tool; context is the agent. */

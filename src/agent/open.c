@@ -199,6 +199,7 @@ static int open_tools(struct agent *agent, const struct loop_spec *spec, struct 
     }
     r = r < 0 ? r : agent_open_documents(agent, err);
     r = r < 0 ? r : open_skills(agent, err);
+    r = r < 0 ? r : agent_open_clarify(agent, err);
     return r < 0 ? r : agent_open_follow_ups(agent, err);
 }
 

@@ -140,6 +140,8 @@
 #define LIMIT_MCP_DESCRIPTION_BYTES (8 * LIMIT_KIB)
 /** The schema of such a tool, bytes; a tool with a larger one is left out. */
 #define LIMIT_MCP_SCHEMA_BYTES (128 * LIMIT_KIB)
+/** A question of an agent's to a person, bytes. */
+#define LIMIT_CLARIFY_BYTES (4 * LIMIT_KIB)
 /** Arguments of a call that a question to a person shows at once, bytes. */
 #define LIMIT_QUESTION_BYTES (32 * LIMIT_KIB)
 /** Markdown that is laid out, bytes; longer texts are shown as they are. */

@@ -3,6 +3,7 @@
 #include "cli/terminal/line_input.h"
 
 #include "base/auto.h"
+#include "base/clock.h"
 #include "base/digest.h"
 #include "base/limits.h"
 #include "base/memory.h"
@@ -95,12 +96,21 @@ static void drop_front(struct buf *buf, size_t len)
     buf->len -= len;
 }
 
+/** Time that is left until a deadline; -1 = there is none. */
+static int wait_ms(int64_t deadline_ns)
+{
+    int64_t left_ns = deadline_ns - clock_monotonic(clock_system());
+    int64_t left_ms = left_ns <= 0 ? 0 : left_ns / NS_PER_MS + 1;
+    return deadline_ns == 0 ? -1 : left_ms < INT32_MAX ? (int)left_ms : INT32_MAX;
+}
+
 /**
- * Take one line, without its end. What is beyond the limit is thrown away while it comes.
+ * Take one line, without its end. @param deadline_ns monotonic; 0 = none. What is beyond the limit
+ * is thrown away while it comes.
  * @return LINE_WORDS also for an empty line
  */
-static enum line_result take_line(struct line_input *input, struct cancel *cancel,
-                                  struct buf *ret_line)
+static enum line_result take_line_until(struct line_input *input, struct cancel *cancel,
+                                        int64_t deadline_ns, struct buf *ret_line)
 {
     size_t looked = 0;
     bool is_too_long = false;
@@ -122,12 +132,21 @@ static enum line_result take_line(struct line_input *input, struct cancel *cance
         if (input->is_over) {
             return is_too_long ? LINE_TOO_LONG : LINE_END;
         }
-        enum arrival arrival = take_bytes(input, cancel, -1);
+        enum arrival arrival = take_bytes(input, cancel, wait_ms(deadline_ns));
         if (arrival == CAME_CANCEL) {
             return LINE_CANCELLED;
         }
+        if (arrival == CAME_NOT && wait_ms(deadline_ns) == 0) {
+            return LINE_LATE;
+        }
         input->is_over = arrival == CAME_END;
     }
+}
+
+static enum line_result take_line(struct line_input *input, struct cancel *cancel,
+                                  struct buf *ret_line)
+{
+    return take_line_until(input, cancel, 0, ret_line);
 }
 
 /** Whether the next line is there already or comes at once: then it was pasted. */
@@ -414,13 +433,14 @@ enum line_consent line_input_ask(struct line_input *input, const char *question,
     return result == LINE_WORDS && is_word(&answer, "y", "yes") ? LINE_YES : LINE_NO;
 }
 
-enum line_result line_input_field(struct line_input *input, const char *prompt,
-                                  struct cancel *cancel, struct buf *ret_words)
+static enum line_result read_field(struct line_input *input, const char *prompt,
+                                   struct cancel *cancel, int64_t deadline_ns,
+                                   struct buf *ret_words)
 {
     tcflush(input->fd, TCIFLUSH);
     buf_clear(&input->waiting);
     put(input, prompt);
-    enum line_result result = take_line(input, cancel, ret_words);
+    enum line_result result = take_line_until(input, cancel, deadline_ns, ret_words);
     while (ret_words->len > 0 && strchr("\r\n", ret_words->data[ret_words->len - 1]) != NULL) {
         ret_words->data[--ret_words->len] = '\0';
     }
@@ -428,4 +448,17 @@ enum line_result line_input_field(struct line_input *input, const char *prompt,
         put(input, "\n");
     }
     return result;
+}
+
+enum line_result line_input_field(struct line_input *input, const char *prompt,
+                                  struct cancel *cancel, struct buf *ret_words)
+{
+    return read_field(input, prompt, cancel, 0, ret_words);
+}
+
+enum line_result line_input_answer(struct line_input *input, const char *prompt,
+                                   struct cancel *cancel, int64_t timeout_ns, struct buf *ret_words)
+{
+    int64_t deadline_ns = clock_monotonic(clock_system()) + timeout_ns;
+    return read_field(input, prompt, cancel, deadline_ns, ret_words);
 }

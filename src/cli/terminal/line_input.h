@@ -12,6 +12,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /** Tools that are remembered as allowed for the rest of a run. */
 #define LINE_INPUT_ALLOWED 256
@@ -20,6 +21,7 @@ enum line_result {
     LINE_WORDS = 0, /**< there are words, perhaps of several lines */
     LINE_END,       /**< nothing will come any more */
     LINE_CANCELLED, /**< the token was set while waiting */
+    LINE_LATE,      /**< no line came in time */
     LINE_TOO_LONG,  /**< more than LIMIT_PROMPT_BYTES; skipped up to its end */
 };
 
@@ -67,6 +69,15 @@ enum line_result line_input_read(struct line_input *input, const char *prompt,
  */
 enum line_result line_input_field(struct line_input *input, const char *prompt,
                                   struct cancel *cancel, struct buf *ret_words);
+
+/**
+ * Read one line that answers a question, for a time. What was typed before does not count.
+ * @param timeout_ns from now
+ * @param ret_words without the line end; may be empty
+ */
+enum line_result line_input_answer(struct line_input *input, const char *prompt,
+                                   struct cancel *cancel, int64_t timeout_ns,
+                                   struct buf *ret_words);
 
 /** The call to allow. Texts are borrowed and may hold anything. */
 struct line_question {

@@ -120,7 +120,7 @@ TEST(the_normal_form_of_a_normal_form_is_the_same)
 static bool expects_role(const char *name, struct json_object *expected)
 {
     static const char *const checked[] = {"tool-think-max.yaml", "reason-bad.yaml",
-                                          "reason-rounds.yaml"};
+                                          "reason-rounds.yaml", "tool-clarify-t.yaml"};
     bool is_right = json_get_bool(get(expected, "C"), "ok", false);
     for (size_t i = 0; i < COUNT(checked); i++) {
         if (strcmp(checked[i], name) == 0) {

@@ -90,6 +90,27 @@ static enum agent_consent ask_person(void *context, const struct agent_question 
                                 : AGENT_CONSENT_NONE;
 }
 
+/** A question of the agent's. What is shown live makes room for it. */
+static enum agent_answer ask_words(void *context, const char *question, int64_t timeout_ns,
+                                   struct buf *ret_answer)
+{
+    struct run_agent *agent = context;
+    auto_buf struct buf prompt = {0};
+    if (!line_input_can_ask(&agent->input)) {
+        return AGENT_ANSWER_NONE;
+    }
+    buf_append_string(&prompt, "The agent asks: ");
+    line_input_append_shown(question, &prompt);
+    buf_append_string(&prompt, "\nYour answer (Enter alone: none): ");
+    display_pause(agent->display);
+    enum line_result result = line_input_answer(&agent->input, buf_string(&prompt),
+                                                loop_cancel(agent->loop), timeout_ns, ret_answer);
+    display_resume(agent->display);
+    return result == LINE_LATE                           ? AGENT_ANSWER_LATE
+           : result == LINE_WORDS && ret_answer->len > 0 ? AGENT_ANSWER_GIVEN
+                                                         : AGENT_ANSWER_NONE;
+}
+
 /** A server's form. Calls may run side by side: one question at a time. */
 static enum mcp_consent ask_form(void *context, const char *server, struct json_object *params,
                                  struct json_object **ret_content)
@@ -117,6 +138,7 @@ int run_agent_open(struct run_agent *agent, struct session *session, const struc
         .http = agent->http,
         .config_folder = agent->config_folder,
         .ask_person = ask_person,
+        .ask_words = agent->options.may_ask_person ? ask_words : NULL,
         .ask_form = agent->options.may_ask_person ? ask_form : NULL,
         .ask_context = agent,
         .watcher = agent->options.is_watched ? &agent->watcher : NULL,

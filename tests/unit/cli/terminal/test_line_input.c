@@ -222,6 +222,44 @@ TEST(only_a_plain_yes_allows)
     teardown(&fixture);
 }
 
+/** Somebody who waits for an answer, for ten minutes. */
+struct patient_script {
+    struct line_input *input;
+    enum line_result result;
+    struct buf words;
+};
+
+static void *wait_main(void *context)
+{
+    struct patient_script *script = context;
+    script->result =
+        line_input_answer(script->input, "Which? ", NULL, INT64_C(600000000000), &script->words);
+    return NULL;
+}
+
+TEST(an_answer_is_waited_for_as_long_as_it_has_time)
+{
+    struct line_input_fixture fixture;
+    setup_terminal(&fixture);
+    auto_buf struct buf words = {0};
+    assert_int_equal(line_input_answer(&fixture.input, "? ", NULL, 1, &words), LINE_LATE);
+    struct patient_script script = {.input = &fixture.input};
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, wait_main, &script), 0);
+    auto_buf struct buf seen = {0};
+    while (strstr(buf_string(&seen), "Which? ") == NULL) {
+        ssize_t len = read(fixture.far, buf_room(&seen, 4096), 4096);
+        assert_true(len > 0);
+        buf_grown(&seen, (size_t)len);
+    }
+    say(&fixture, "blue\n");
+    pthread_join(thread, NULL);
+    assert_int_equal(script.result, LINE_WORDS);
+    assert_string_equal(buf_string(&script.words), "blue");
+    buf_fini(&script.words);
+    teardown(&fixture);
+}
+
 TEST(always_holds_for_this_tool_only)
 {
     struct line_input_fixture fixture;
