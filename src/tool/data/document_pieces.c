@@ -3,6 +3,7 @@
 
 #include <ctype.h>
 #include <string.h>
+#include <strings.h>
 
 /** What is cut, and who gets the pieces. */
 struct cutter {
@@ -76,5 +77,20 @@ void document_pieces(const struct document_chunking *chunking, const char *text,
         cut_paragraphs(&cutter, text, len);
     } else {
         cut_fixed(&cutter, text, len);
+    }
+}
+
+void document_piece_write(const char *text, struct buf *ret_text)
+{
+    static const char head[] = "[Source:";
+    while (*text != '\0') {
+        size_t blanks = strspn(text, " \t\r\v\f");
+        size_t len = strcspn(text, "\n");
+        len += text[len] == '\n';
+        if (strncasecmp(text + blanks, head, sizeof(head) - 1) == 0) {
+            buf_append_string(ret_text, "> ");
+        }
+        buf_append(ret_text, text, len);
+        text += len;
     }
 }

@@ -622,9 +622,9 @@ static size_t write_found(const struct document_search *search, struct buf *out)
     for (size_t i = 0; i < search->count && written < search->top; i++) {
         sqlite3_bind_int64(select, 1, search->found[i].id);
         if (sqlite3_step(select) == SQLITE_ROW) {
-            buf_printf(out, "%s[Source: %s | Score: %.3f]\n%s", written > 0 ? "\n\n---\n\n" : "",
-                       (const char *)sqlite3_column_text(select, 1), search->found[i].score,
-                       (const char *)sqlite3_column_text(select, 0));
+            buf_printf(out, "%s[Source: %s | Score: %.3f]\n", written > 0 ? "\n\n---\n\n" : "",
+                       (const char *)sqlite3_column_text(select, 1), search->found[i].score);
+            document_piece_write((const char *)sqlite3_column_text(select, 0), out);
             written++;
         }
         sqlite3_reset(select);
