@@ -148,6 +148,7 @@ int journal_reader_next(struct journal_reader *reader, int64_t timeout_ns, struc
 {
     const struct clock *clock = clock_system();
     int64_t deadline = clock_monotonic(clock) + timeout_ns;
+    uint64_t rings = writer_rings(reader->writer);
     for (;;) {
         if (reader->next < reader->row_count) {
             return hand_out(reader, ret_entry, err);
@@ -165,7 +166,7 @@ int journal_reader_next(struct journal_reader *reader, int64_t timeout_ns, struc
             continue;
         }
         int64_t left = deadline - clock_monotonic(clock);
-        if (left <= 0 || cancel_is_set(cancel)) {
+        if (left <= 0 || cancel_is_set(cancel) || rings != writer_rings(reader->writer)) {
             return 0;
         }
         writer_wait(reader->writer, position, left, cancel);

@@ -35,6 +35,8 @@
 /** How often other processes' commits are looked for: at first, and when nothing happens. */
 #define POLL_MIN_NS (10 * NS_PER_MS)
 #define POLL_MAX_NS (50 * NS_PER_MS)
+/** The same while no process writes to the store: only in case that is wrong. */
+#define POLL_QUIET_NS (30 * NS_PER_S)
 
 /** One thread's commit that waits. */
 struct request {
@@ -51,7 +53,8 @@ struct request {
 
 /** One thread in writer_wait. */
 struct watcher {
-    int event_fd; /**< -1 when the process has no descriptor left: then it only polls */
+    int event_fd;   /**< -1 when the process has no descriptor left: then it only polls */
+    uint64_t rings; /**< as it began */
     struct watcher *prev, *next;
 };
 
@@ -63,9 +66,13 @@ struct writer {
     struct watcher *watchers;
     uint64_t known_position; /**< highest one that this process knows to be committed */
     int64_t polled_ns;       /**< when the store was asked last (monotonic) */
+    bool is_quiet;           /**< no process has written to the store for a while */
+    uint64_t rings;          /**< how often writer_ring was called */
     struct writer_counters counters;
     writer_observe_fn *observe;
     void *observe_context;
+    pthread_mutex_t listen_lock; /**< guards the next; held while they are called; taken first */
+    struct writer_listener *listeners;
 };
 
 /** What one transaction carries. */
@@ -82,6 +89,8 @@ struct writer *writer_new(struct store *store)
     writer->store = store;
     int r = pthread_mutex_init(&writer->mutex, NULL);
     assert(r == 0);
+    r = pthread_mutex_init(&writer->listen_lock, NULL);
+    assert(r == 0);
     return writer;
 }
 
@@ -91,6 +100,8 @@ void writer_free(struct writer *writer)
         return;
     }
     assert(writer->queue == NULL && !writer->is_led && writer->watchers == NULL);
+    assert(writer->listeners == NULL);
+    pthread_mutex_destroy(&writer->listen_lock);
     pthread_mutex_destroy(&writer->mutex);
     free(writer);
 }
@@ -371,8 +382,20 @@ static void begin_watch(struct writer *writer, struct watcher *watcher)
 {
     watcher->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     pthread_mutex_lock(&writer->mutex);
+    watcher->rings = writer->rings;
     DL_APPEND(writer->watchers, watcher);
     pthread_mutex_unlock(&writer->mutex);
+}
+
+/** How long to sleep before the store is asked again. @return 0 = not at all: it was rung */
+static int64_t next_interval(struct writer *writer, const struct watcher *watcher,
+                             int64_t interval_ns)
+{
+    pthread_mutex_lock(&writer->mutex);
+    bool is_rung = watcher->rings != writer->rings;
+    bool can_rest = writer->is_quiet && watcher->event_fd >= 0;
+    pthread_mutex_unlock(&writer->mutex);
+    return is_rung ? 0 : can_rest ? POLL_QUIET_NS : interval_ns;
 }
 
 static void end_watch(struct writer *writer, struct watcher *watcher)
@@ -417,13 +440,82 @@ bool writer_wait(struct writer *writer, uint64_t after, int64_t timeout_ns, stru
     bool is_new = has_news(writer, after);
     while (!is_new && !cancel_is_set(cancel)) {
         int64_t left_ns = timeout_ns - (clock_monotonic(clock) - begun_ns);
-        if (left_ns <= 0) {
+        int64_t pause_ns = next_interval(writer, &watcher, interval_ns);
+        if (left_ns <= 0 || pause_ns == 0) {
             break;
         }
-        sleep_watching(&watcher, cancel, at_most(left_ns, interval_ns));
+        sleep_watching(&watcher, cancel, at_most(left_ns, pause_ns));
         interval_ns = at_most(interval_ns * 3 / 2, POLL_MAX_NS);
         is_new = has_news(writer, after);
     }
     end_watch(writer, &watcher);
     return is_new;
+}
+
+/* ---- Quiet ---------------------------------------------------------------------------------- */
+
+void writer_ring(struct writer *writer)
+{
+    struct watcher *watcher;
+    pthread_mutex_lock(&writer->mutex);
+    writer->rings++;
+    DL_FOREACH(writer->watchers, watcher)
+    {
+        eventfd_write(watcher->event_fd, 1);
+    }
+    pthread_mutex_unlock(&writer->mutex);
+}
+
+uint64_t writer_rings(struct writer *writer)
+{
+    pthread_mutex_lock(&writer->mutex);
+    uint64_t rings = writer->rings;
+    pthread_mutex_unlock(&writer->mutex);
+    return rings;
+}
+
+bool writer_is_quiet(struct writer *writer)
+{
+    pthread_mutex_lock(&writer->mutex);
+    bool is_quiet = writer->is_quiet;
+    pthread_mutex_unlock(&writer->mutex);
+    return is_quiet;
+}
+
+int64_t writer_pace(struct writer *writer, int64_t pace_ns)
+{
+    return writer_is_quiet(writer) && pace_ns < POLL_QUIET_NS ? POLL_QUIET_NS : pace_ns;
+}
+
+void writer_set_quiet(struct writer *writer, bool is_quiet)
+{
+    struct writer_listener *listener;
+    pthread_mutex_lock(&writer->mutex);
+    bool was_quiet = writer->is_quiet;
+    writer->is_quiet = is_quiet;
+    pthread_mutex_unlock(&writer->mutex);
+    if (!was_quiet || is_quiet) {
+        return;
+    }
+    writer_ring(writer);
+    pthread_mutex_lock(&writer->listen_lock);
+    DL_FOREACH(writer->listeners, listener)
+    {
+        listener->call(listener->context);
+    }
+    pthread_mutex_unlock(&writer->listen_lock);
+}
+
+void writer_listen(struct writer *writer, struct writer_listener *listener)
+{
+    pthread_mutex_lock(&writer->listen_lock);
+    DL_APPEND(writer->listeners, listener);
+    pthread_mutex_unlock(&writer->listen_lock);
+}
+
+void writer_unlisten(struct writer *writer, struct writer_listener *listener)
+{
+    pthread_mutex_lock(&writer->listen_lock);
+    DL_DELETE(writer->listeners, listener);
+    pthread_mutex_unlock(&writer->listen_lock);
 }

@@ -33,10 +33,45 @@ int writer_commit(struct writer *writer, const struct store_batch *batch,
 
 /**
  * Wait until something after `after` (a position) may have been committed, by this process or
- * another one, until `timeout_ns` has passed or `cancel` (may be NULL) is set.
+ * another one, until `timeout_ns` has passed, `cancel` (may be NULL) is set, or writer_ring is
+ * called.
  * @return whether it is worth reading. Any thread.
  */
 bool writer_wait(struct writer *writer, uint64_t after, int64_t timeout_ns, struct cancel *cancel);
+
+/** End every writer_wait that has begun. Any thread. */
+void writer_ring(struct writer *writer);
+
+/** How often writer_ring was called. Any thread. */
+uint64_t writer_rings(struct writer *writer);
+
+/*
+ * Quiet: no process has written to the store for a while, and the next one to do so will be
+ * noticed (store/quiet.h). Then nobody has to look for changes. A writer is not quiet until it is
+ * told so.
+ */
+
+/** Set by what watches the store. The end of quiet is a writer_ring, and listeners are called. */
+void writer_set_quiet(struct writer *writer, bool is_quiet);
+
+bool writer_is_quiet(struct writer *writer);
+
+/** How long to wait before looking for changes: `pace_ns`, or 30 s when the writer is quiet. */
+int64_t writer_pace(struct writer *writer, int64_t pace_ns);
+
+/** Who waits in another way and must be told when quiet ends. */
+struct writer_listener {
+    void (*call)(void *context); /**< from the watching thread; may take locks, must not block */
+    void *context;
+    struct writer_listener *prev, *next; /**< the writer's */
+};
+
+/** @param listener the caller's, until writer_unlisten. Any thread, without locks of the callback.
+ */
+void writer_listen(struct writer *writer, struct writer_listener *listener);
+
+/** It is not called any more when this returns. */
+void writer_unlisten(struct writer *writer, struct writer_listener *listener);
 
 /** Transactions and batches committed so far, for figures. */
 struct writer_counters {

@@ -379,6 +379,30 @@ RIG_TEST(a_cancel_token_ends_the_waiting)
     cancel_fini(&cancel);
 }
 
+static void *wait_for_ring(void *argument)
+{
+    struct waiting *waiting = argument;
+    waiting->is_new = writer_wait(waiting->writer, 0, FOREVER_NS, NULL);
+    cancel_set(waiting->cancel, CANCEL_NOW);
+    return NULL;
+}
+
+RIG_TEST(a_ring_ends_the_waiting_without_news)
+{
+    struct rig *rig = *state;
+    struct cancel ended;
+    assert_int_equal(cancel_init(&ended, NULL), 0);
+    struct waiting waiting = {.writer = rig->writer, .cancel = &ended, .is_new = true};
+    assert_int_equal(pthread_create(&waiting.thread, NULL, wait_for_ring, &waiting), 0);
+    while (!cancel_wait(&ended, NS_PER_MS)) {
+        writer_ring(rig->writer); /* One before the wait has begun ends nothing. */
+    }
+    assert_int_equal(pthread_join(waiting.thread, NULL), 0);
+    assert_false(waiting.is_new);
+    assert_true(writer_rings(rig->writer) > 0);
+    cancel_fini(&ended);
+}
+
 static struct store *open_sqlite(const char *path)
 {
     struct store *store = NULL;
