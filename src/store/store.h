@@ -434,6 +434,12 @@ struct store_ops {
     int (*last_position)(struct store *store, uint64_t *ret_position, struct rondo_error *err);
 
     /**
+     * Optional (NULL): a file that each process writes to when it changes the store; what it
+     * changed can be read some time after that. The store's.
+     */
+    const char *(*change_file)(struct store *store);
+
+    /**
      * Append a change to the history of policies, unless the newest change of the same source has
      * the same digest: then nothing is appended. Of several processes or threads that record the
      * same texts exactly one appends. A text is kept once for each digest, whatever the number of

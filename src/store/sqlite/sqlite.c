@@ -49,6 +49,12 @@ static void close_store(struct store *base)
     free(store);
 }
 
+/** The write-ahead log. */
+static const char *change_file(struct store *base)
+{
+    return ((struct sqlite_store *)base)->log_path;
+}
+
 static const struct store_ops sqlite_ops = {
     .name = "sqlite",
     .close = close_store,
@@ -66,6 +72,7 @@ static const struct store_ops sqlite_ops = {
     .post = sqlite_post,
     .read_mail = sqlite_read_mail,
     .last_position = sqlite_last_position,
+    .change_file = change_file,
     .record_policy = sqlite_record_policy,
     .read_policies = sqlite_read_policies,
     .change_documents = sqlite_change_documents,
