@@ -65,6 +65,7 @@ struct runtime {
     struct runtime_entry *entries;   /* loops that run here */
     struct runtime_entry *abandoned; /* runs whose leases must be ended */
     bool is_keeper_running;
+    pthread_cond_t keeper_needed; /* with the lock: there is an entry of either kind, or an end */
     pthread_t keeper;
 
     char *policy;
@@ -125,6 +126,7 @@ int runtime_new(const struct runtime_options *options, struct runtime **ret_runt
     runtime->has_keeper = !options->has_no_keeper;
     runtime->renewed_ns = clock_monotonic(runtime->clock);
     pthread_mutex_init(&runtime->lock, NULL);
+    pthread_cond_init(&runtime->keeper_needed, NULL);
     pthread_mutex_init(&runtime->listen_lock, NULL);
     pthread_mutex_init(&runtime->beat_lock, NULL);
     runtime->beat_ns = runtime->renewed_ns;
@@ -163,7 +165,10 @@ void runtime_free(struct runtime *runtime)
         return;
     }
     if (runtime->is_keeper_running) {
+        pthread_mutex_lock(&runtime->lock);
         cancel_set(&runtime->keeper_stop, CANCEL_GRACEFUL);
+        pthread_cond_signal(&runtime->keeper_needed);
+        pthread_mutex_unlock(&runtime->lock);
         pthread_join(runtime->keeper, NULL);
     }
     free_entries(&runtime->entries);
@@ -171,6 +176,7 @@ void runtime_free(struct runtime *runtime)
     free_policies(runtime);
     cancel_fini(&runtime->keeper_stop);
     pthread_mutex_destroy(&runtime->lock);
+    pthread_cond_destroy(&runtime->keeper_needed);
     pthread_mutex_destroy(&runtime->listen_lock);
     pthread_mutex_destroy(&runtime->beat_lock);
     writer_free(runtime->writer);
@@ -350,13 +356,45 @@ void runtime_beat(struct runtime *runtime)
     set_keeper_busy(runtime, false);
 }
 
+/** No beats come while the keeper sleeps, which is no freeze. */
+static void stop_beats(struct runtime *runtime)
+{
+    beat(runtime);
+    pthread_mutex_lock(&runtime->beat_lock);
+    runtime->has_beats = false;
+    pthread_mutex_unlock(&runtime->beat_lock);
+}
+
+/** Called with the lock held. */
+static bool is_keeper_needed(const struct runtime *runtime)
+{
+    return runtime->entries != NULL || runtime->abandoned != NULL ||
+           cancel_is_set(&runtime->keeper_stop);
+}
+
+/** Sleep while no loop runs here. Leases of loops that begin meanwhile are new. */
+static void keeper_sleep(struct runtime *runtime)
+{
+    pthread_mutex_lock(&runtime->lock);
+    if (!is_keeper_needed(runtime)) {
+        stop_beats(runtime);
+        while (!is_keeper_needed(runtime)) {
+            pthread_cond_wait(&runtime->keeper_needed, &runtime->lock);
+        }
+        runtime->renewed_ns = clock_monotonic(runtime->clock);
+    }
+    pthread_mutex_unlock(&runtime->lock);
+}
+
 static void *keeper_main(void *argument)
 {
     struct runtime *runtime = argument;
+    keeper_sleep(runtime);
     while (!cancel_wait(&runtime->keeper_stop, RUNTIME_TICK_NS)) {
         set_keeper_busy(runtime, true);
         runtime_tick(runtime);
         set_keeper_busy(runtime, false);
+        keeper_sleep(runtime);
     }
     return NULL;
 }
@@ -431,6 +469,7 @@ int runtime_register(struct runtime *runtime, const char *run_id, uint64_t epoch
     }
     if (r == 0) {
         add_entry(&runtime->entries, run_id, epoch, cancel);
+        pthread_cond_signal(&runtime->keeper_needed);
     }
     pthread_mutex_unlock(&runtime->lock);
     return r;
@@ -492,6 +531,7 @@ void runtime_abandon(struct runtime *runtime, const char *run_id, uint64_t epoch
     }
     drop_entry(&runtime->abandoned, run_id, 0);
     add_entry(&runtime->abandoned, run_id, epoch, NULL);
+    pthread_cond_signal(&runtime->keeper_needed);
     int r = start_keeper(runtime, NULL);
     (void)r; /* Without a thread the lease ends with the process. */
     pthread_mutex_unlock(&runtime->lock);
