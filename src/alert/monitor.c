@@ -87,6 +87,14 @@ static void say_failure(struct monitor *monitor, int r, const struct rondo_error
     monitor->is_failing = r < 0;
 }
 
+/** Until the next round when there are no events. */
+static int64_t rest_ns(struct monitor *monitor)
+{
+    int64_t quiet_ns = writer_pace(monitor->writer, WAIT_NS);
+    int64_t scan_ns = monitor_stall_pause_ns(monitor);
+    return scan_ns > 0 && scan_ns < quiet_ns ? scan_ns : quiet_ns;
+}
+
 static void *watch(void *context)
 {
     struct monitor *monitor = context;
@@ -100,7 +108,7 @@ static void *watch(void *context)
             cancel_wait(&monitor->cancel, FAILURE_PAUSE_NS);
             continue;
         }
-        writer_wait(monitor->writer, monitor->reached, WAIT_NS, &monitor->cancel);
+        writer_wait(monitor->writer, monitor->reached, rest_ns(monitor), &monitor->cancel);
         int64_t left_ns = ROUND_NS - (clock_monotonic(clock) - begun_ns);
         if (left_ns > 0) {
             cancel_wait(&monitor->cancel, left_ns);
@@ -155,8 +163,16 @@ static void release(struct monitor *monitor)
     free(monitor);
 }
 
+/** Others may have made deliveries: the leading thread looks again. */
+static void end_quiet(void *context)
+{
+    monitor_wake_deliveries(context, 0);
+}
+
 static int start_threads(struct monitor *monitor, struct rondo_error *err)
 {
+    monitor->listener = (struct writer_listener){.call = end_quiet, .context = monitor};
+    writer_listen(monitor->writer, &monitor->listener);
     int r = monitor_start_deliveries(monitor, err);
     if (r < 0) {
         return r;
@@ -170,6 +186,13 @@ static int start_threads(struct monitor *monitor, struct rondo_error *err)
                   : error_set_errno(err, RONDO_ERR_SYSTEM, r, "cannot start the monitor's thread");
 }
 
+static void stop_listening(struct monitor *monitor)
+{
+    if (monitor->listener.call != NULL) {
+        writer_unlisten(monitor->writer, &monitor->listener);
+    }
+}
+
 int monitor_start(const struct monitor_options *options, struct monitor **ret_monitor,
                   struct rondo_error *err)
 {
@@ -181,6 +204,7 @@ int monitor_start(const struct monitor_options *options, struct monitor **ret_mo
     if (r < 0) {
         cancel_set(&monitor->cancel, CANCEL_NOW);
         monitor_end_deliveries(monitor);
+        stop_listening(monitor);
         release(monitor);
         return r;
     }
@@ -197,6 +221,7 @@ void monitor_stop(struct monitor *monitor)
     if (!monitor->has_no_thread) {
         pthread_join(monitor->reader, NULL);
         monitor_end_deliveries(monitor);
+        stop_listening(monitor);
     }
     if (monitor->is_loaded) {
         /* So that the next one has little to read again; without it, it reads more. */

@@ -17,7 +17,7 @@
 #include <string.h>
 #include <time.h>
 
-/** How often other processes' deliveries are looked for. */
+/** How often other processes' deliveries are looked for, unless the store is quiet. */
 #define LOOK_NS NS_PER_S
 /** Pause when the store fails, and tries of a record. */
 #define FAILURE_PAUSE_NS (200 * NS_PER_MS)
@@ -132,12 +132,13 @@ static void wait_ns(struct monitor *monitor, int64_t duration_ns)
 /** How long to wait before looking again, when nothing is due before `next_ns`. */
 static int64_t pause_until(const struct monitor *monitor, int64_t next_ns)
 {
+    int64_t look_ns = writer_pace(monitor->writer, LOOK_NS);
     if (next_ns == INT64_MAX) {
-        return LOOK_NS;
+        return look_ns;
     }
     int64_t left_ns = next_ns - clock_now(monitor->clock);
     left_ns = left_ns < NS_PER_MS ? NS_PER_MS : left_ns;
-    return left_ns < LOOK_NS ? left_ns : LOOK_NS;
+    return left_ns < look_ns ? left_ns : look_ns;
 }
 
 /** Lead: look until something is found or this process ends. The lock is held. */

@@ -130,6 +130,7 @@ struct monitor {
     _Atomic uint64_t deliveries_failed;
     _Atomic uint64_t deliveries_dead;
     pthread_t reader;
+    struct writer_listener listener; /**< .call NULL: there are no threads */
 
     pthread_mutex_t lock;
     pthread_cond_t changed; /**< on CLOCK_MONOTONIC */
@@ -178,6 +179,8 @@ void monitor_forget_results(struct monitor *monitor);
 
 /** Look for silent runs if it is time, and add their warnings to `found`. */
 int monitor_find_stalled(struct monitor *monitor, struct rondo_error *err);
+/** Time between two looks; -1 = there are none. */
+int64_t monitor_stall_pause_ns(const struct monitor *monitor);
 
 /* --- monitor_notices.c --- */
 

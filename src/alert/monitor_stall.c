@@ -101,14 +101,19 @@ static int weigh(struct monitor *monitor, const struct store_run *run, int64_t n
     return 0;
 }
 
-static bool is_due(struct monitor *monitor)
+int64_t monitor_stall_pause_ns(const struct monitor *monitor)
 {
     int64_t pause_ns = monitor->stall_ns / SCANS;
-    int64_t now_ns = clock_monotonic(monitor->clock);
     pause_ns = pause_ns < SCAN_MIN_NS ? SCAN_MIN_NS : pause_ns;
     pause_ns = pause_ns > SCAN_MAX_NS ? SCAN_MAX_NS : pause_ns;
-    if (monitor->stall_ns < 0 ||
-        (monitor->scanned_ns != 0 && now_ns - monitor->scanned_ns < pause_ns)) {
+    return monitor->stall_ns < 0 ? -1 : pause_ns;
+}
+
+static bool is_due(struct monitor *monitor)
+{
+    int64_t pause_ns = monitor_stall_pause_ns(monitor);
+    int64_t now_ns = clock_monotonic(monitor->clock);
+    if (pause_ns < 0 || (monitor->scanned_ns != 0 && now_ns - monitor->scanned_ns < pause_ns)) {
         return false;
     }
     monitor->scanned_ns = now_ns;

@@ -100,6 +100,7 @@ static bool fill(struct hub *hub, struct journal_reader *reader, int64_t wait_ns
     return true;
 }
 
+/** Without streams and events, only the end of quiet or a new stream give it anything to do. */
 static int64_t wait_ns(struct hub *hub)
 {
     int64_t now = clock_monotonic(clock_system());
@@ -107,7 +108,9 @@ static int64_t wait_ns(struct hub *hub)
     longest = longest < NS_PER_S ? longest : NS_PER_S;
     pthread_mutex_lock(&hub->lock);
     int64_t table_ns = hub_table_wait_ns(hub, now);
+    bool has_streams = !LIST_EMPTY(&hub->streams);
     pthread_mutex_unlock(&hub->lock);
+    longest = has_streams ? longest : writer_pace(hub->options.writer, longest);
     return table_ns < longest ? table_ns : longest;
 }
 

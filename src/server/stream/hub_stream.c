@@ -468,6 +468,7 @@ void hub_stream_open(struct hub *hub, struct http_exchange *exchange,
     if (is_last) {
         free_stream(stream);
     }
+    writer_ring(hub->options.writer); /* The hub may rest. */
 }
 
 /* ---- Waking. --------------------------------------------------------------------------------- */
