@@ -12,6 +12,7 @@
 #include "orchestrator/admission.h"
 #include "orchestrator/assignment.h"
 #include "orchestrator/orchestrator.h"
+#include "store/writer.h"
 #include "worker/body.h"
 
 #include <pthread.h>
@@ -80,8 +81,10 @@ struct orchestrator {
     bool is_draining;
     bool is_cutting; /**< draining: bodies are cut off, too */
     bool is_stopping;
-    bool is_store_failing;   /**< it cannot be read */
-    size_t damaged_runs;     /**< that the last scan could not read; of its thread */
+    bool is_store_failing;           /**< it cannot be read */
+    size_t damaged_runs;             /**< that the last scan could not read; of its thread */
+    size_t others;                   /**< runs whose process may die unnoticed; the same */
+    struct writer_listener listener; /**< to the end of quiet */
     bool is_writing_failing; /**< a run could not be committed, and nothing was written since */
     bool has_scheduler;
     pthread_t scheduler;

@@ -19,7 +19,7 @@
 #include <time.h>
 
 #define SCHEDULER_STACK_BYTES ((size_t)512 * 1024)
-/** How often the scheduler looks at the queue though nobody calls it. */
+/** How often the scheduler looks at the queue though nobody calls it, unless it can rest. */
 #define TURN_NS (200 * NS_PER_MS)
 
 static void log_line(const struct orchestrator *orchestrator, const char *format, va_list arguments)
@@ -137,6 +137,29 @@ static int64_t take_turn(struct orchestrator *orchestrator, int64_t look_ns)
     return clock_monotonic(clock_system()) + orchestrator->options.scan_ns;
 }
 
+/** Whether nothing waits for this thread but changes of the store. The lock is held. */
+static bool can_rest(const struct orchestrator *orchestrator)
+{
+    return orchestrator->queued == 0 && orchestrator->running == 0 && orchestrator->ended == NULL &&
+           orchestrator->others == 0 && !orchestrator->is_store_failing &&
+           !orchestrator->is_writing_failing;
+}
+
+/** How long to wait for the next turn. The lock is held. */
+static int64_t pause_ns(const struct orchestrator *orchestrator)
+{
+    struct writer *writer = runtime_writer(orchestrator->options.runtime);
+    return can_rest(orchestrator) ? writer_pace(writer, TURN_NS) : TURN_NS;
+}
+
+static void end_quiet(void *context)
+{
+    struct orchestrator *orchestrator = context;
+    pthread_mutex_lock(&orchestrator->lock);
+    pthread_cond_broadcast(&orchestrator->changed);
+    pthread_mutex_unlock(&orchestrator->lock);
+}
+
 static void *scheduler_main(void *argument)
 {
     struct orchestrator *orchestrator = argument;
@@ -145,7 +168,7 @@ static void *scheduler_main(void *argument)
     while (!orchestrator->is_stopping) {
         look_ns = take_turn(orchestrator, look_ns);
         if (!orchestrator->is_stopping) {
-            orchestrator_wait(orchestrator, TURN_NS);
+            orchestrator_wait(orchestrator, pause_ns(orchestrator));
         }
     }
     pthread_mutex_unlock(&orchestrator->lock);
@@ -196,6 +219,8 @@ static int start_scheduler(struct orchestrator *orchestrator, struct rondo_error
         return error_set_errno(err, RONDO_ERR_SYSTEM, failure, "cannot start the orchestrator");
     }
     orchestrator->has_scheduler = true;
+    orchestrator->listener = (struct writer_listener){.call = end_quiet, .context = orchestrator};
+    writer_listen(runtime_writer(orchestrator->options.runtime), &orchestrator->listener);
     return 0;
 }
 
@@ -273,6 +298,7 @@ void orchestrator_stop(struct orchestrator *orchestrator)
     pthread_mutex_unlock(&orchestrator->lock);
     if (orchestrator->has_scheduler) {
         pthread_join(orchestrator->scheduler, NULL);
+        writer_unlisten(runtime_writer(orchestrator->options.runtime), &orchestrator->listener);
     }
     pthread_mutex_lock(&orchestrator->lock);
     executor_join_ended(orchestrator);

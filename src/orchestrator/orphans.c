@@ -24,19 +24,26 @@ struct dead_runs {
     size_t count;
     size_t room;
     size_t damaged;
+    size_t others; /**< that other processes have */
 };
+
+static bool is_others(const struct orchestrator *orchestrator, const struct store_run *run)
+{
+    return run->summary.status == RONDO_RUNNING && !run->summary.is_paused &&
+           run->owner[0] != '\0' &&
+           strcmp(run->owner, runtime_owner(orchestrator->options.runtime)) != 0;
+}
 
 static bool is_dead(const struct orchestrator *orchestrator, const struct store_run *run)
 {
-    struct runtime *runtime = orchestrator->options.runtime;
-    return run->summary.status == RONDO_RUNNING && !run->summary.is_paused &&
-           run->owner[0] != '\0' && strcmp(run->owner, runtime_owner(runtime)) != 0 &&
-           !run_is_executed(run, clock_now(runtime_clock(runtime)));
+    const struct clock *clock = runtime_clock(orchestrator->options.runtime);
+    return is_others(orchestrator, run) && !run_is_executed(run, clock_now(clock));
 }
 
 static bool find_dead(const struct store_run *run, void *context)
 {
     struct dead_runs *finding = context;
+    finding->others += is_others(finding->orchestrator, run) ? 1 : 0;
     if (!is_dead(finding->orchestrator, run)) {
         return true;
     }
@@ -230,6 +237,7 @@ static int settle_marked(struct orchestrator *orchestrator, const char *run_id,
         return 0;
     }
     if (r == 0 && run.owner[0] == '\0' && !run.summary.is_paused) {
+        orchestrator->others++;
         settle(orchestrator, &run);
     }
     return r;
@@ -270,6 +278,7 @@ int orphans_scan(struct orchestrator *orchestrator, struct rondo_error *err)
     struct dead_runs finding = {.orchestrator = orchestrator};
     r = store->ops->list_runs(store, &query, find_dead, &finding, err);
     orchestrator->damaged_runs = finding.damaged;
+    orchestrator->others += finding.others;
     if (finding.count > 1) {
         qsort(finding.runs, finding.count, sizeof(*finding.runs), by_id);
     }
@@ -285,6 +294,7 @@ int orphans_scan(struct orchestrator *orchestrator, struct rondo_error *err)
 /** What was taken in. */
 struct adoption {
     bool is_first; /* at the start */
+    size_t others; /* that another server sees to */
     size_t going;
     size_t paused;
 };
@@ -336,7 +346,9 @@ static int check_assignment(struct orchestrator *orchestrator, const struct assi
                    ? 0
                    : assignment_remove(orchestrator, assignment->run_id, err);
     }
-    if (r == 0 && !is_seen_to(orchestrator, assignment, &run, adoption->is_first)) {
+    if (r == 0 && is_seen_to(orchestrator, assignment, &run, adoption->is_first)) {
+        adoption->others++;
+    } else if (r == 0) {
         adopt(orchestrator, assignment, &run, adoption);
     }
     return r;
@@ -367,6 +379,7 @@ int orphans_adopt(struct orchestrator *orchestrator, bool is_first, struct rondo
         r = adopt_all(orchestrator, list, count, &adoption, err);
     }
     free(list);
+    orchestrator->others = adoption.others;
     if (adoption.going + adoption.paused > 0) {
         orchestrator_tell(orchestrator, "took over the runs of %s: %zu resumed, %zu paused",
                           is_first ? "the previous server" : "a server that is gone",

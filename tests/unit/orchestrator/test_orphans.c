@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "loop/control/control.h"
 #include "loop/owner.h"
+#include "store/quiet.h"
 
 #include <signal.h>
 #include <spawn.h>
@@ -65,14 +66,19 @@ static int die_later(const char *folder, const char *kind)
     }
 }
 
-/** Have another process begin a run, and kill it. */
-static void leave_dead_run(struct orchestrator_world *world, const char *kind,
-                           char ret_run_id[ID_SIZE])
+/** Have another process begin a run. */
+static pid_t begin_doomed_run(struct orchestrator_world *world, const char *kind)
 {
     char *words[] = {(char *)"/proc/self/exe", (char *)"die", world->folder, (char *)kind, NULL};
     pid_t pid = 0;
     assert_int_equal(posix_spawn(&pid, "/proc/self/exe", NULL, NULL, words, environ), 0);
     WAIT_FOR(has_file(world, "doomed"));
+    return pid;
+}
+
+/** Kill it. */
+static void end_doomed_run(struct orchestrator_world *world, pid_t pid, char ret_run_id[ID_SIZE])
+{
     kill(pid, SIGKILL);
     assert_int_equal(waitpid(pid, NULL, 0), pid);
     char path[128];
@@ -80,6 +86,13 @@ static void leave_dead_run(struct orchestrator_world *world, const char *kind,
     world_path(world, "doomed", path, sizeof(path));
     assert_int_equal(file_read(path, ID_SIZE, &id, NULL), 0);
     snprintf(ret_run_id, ID_SIZE, "%s", buf_string(&id));
+}
+
+/** Have another process begin a run, and kill it. */
+static void leave_dead_run(struct orchestrator_world *world, const char *kind,
+                           char ret_run_id[ID_SIZE])
+{
+    end_doomed_run(world, begin_doomed_run(world, kind), ret_run_id);
 }
 
 /* ---- What becomes of its run ---------------------------------------------------------------- */
@@ -110,6 +123,24 @@ WORLD_TEST(a_process_that_dies_while_the_server_runs_is_noticed)
     leave_dead_run(world, "command", run_id);
 
     wait_status(world, run_id, RONDO_MAX_ITERATIONS);
+}
+
+WORLD_TEST(a_process_that_dies_while_the_store_is_quiet_is_noticed)
+{
+    struct orchestrator_world *world = *state;
+    char run_id[ID_SIZE];
+    struct quiet_watch *watch = NULL;
+    struct writer *writer = runtime_writer(world->runtime);
+    world_start(world);
+    assert_int_equal(quiet_watch_start(writer, NS_PER_S, &watch, NULL), 0);
+    WAIT_FOR(writer_is_quiet(writer));
+
+    pid_t pid = begin_doomed_run(world, "command");
+    WAIT_FOR(writer_is_quiet(writer));
+    end_doomed_run(world, pid, run_id);
+
+    wait_status(world, run_id, RONDO_MAX_ITERATIONS);
+    quiet_watch_stop(watch);
 }
 
 WORLD_TEST(the_role_of_a_dead_process_is_taken_over)
