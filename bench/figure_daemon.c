@@ -115,7 +115,7 @@ static void watch_idle(const struct bench *bench, const struct serve_process *se
                        struct idle_numbers *numbers)
 {
     unsigned seconds = bench->is_quick ? 4 : 20;
-    sleep(2); /* what the start leaves to be done */
+    sleep(12); /* what the start leaves to be done; readers rest 5 s after the last write */
     double before = waits_of(server->pid);
     sleep(seconds);
     samples_add(&numbers->waits, (waits_of(server->pid) - before) / seconds);
@@ -141,8 +141,8 @@ void figure_idle(struct bench *bench)
               &(struct report_row){.name = "idle daemon, 1,000 triggers: wake-ups a second",
                                    .floor_name = "rondo serve",
                                    .unit = "/s",
-                                   .goal_kind = GOAL_EXCESS_MAX,
-                                   .goal = 0.2},
+                                   .goal_kind = GOAL_FIGURE_MAX,
+                                   .goal = 0.5},
               &ours.waits, &bare.waits);
     bench_row(bench,
               &(struct report_row){.name = "idle daemon, 1,000 triggers: memory",

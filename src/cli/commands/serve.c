@@ -22,6 +22,7 @@
 #include "server/auth/token.h"
 #include "server/server.h"
 #include "source/duty/duty.h"
+#include "store/quiet.h"
 #include "telemetry/metrics.h"
 #include "telemetry/telemetry.h"
 
@@ -41,8 +42,10 @@
 #define DEFAULT_LISTEN "127.0.0.1:7466"
 /** Time for the last spans to reach their collector. */
 #define FLUSH_NS (5 * NS_PER_S)
-/** Longest wait for a signal at a time. */
+/** Longest wait for a signal at a time, when a service manager is told the state. */
 #define TURN_NS NS_PER_S
+/** The same when there is none: a day. */
+#define NO_TURN_NS (INT64_C(86400) * NS_PER_S)
 
 struct serve_values {
     char **listen;
@@ -158,6 +161,7 @@ struct serving {
     struct consolidation_keeper *memories;
     struct duty *duty; /* NULL: `rondo serve` */
     struct server *server;
+    struct quiet_watch *quiet;
     pthread_mutex_t lock; /* guards: */
     struct duty *woken;   /* the same while the orchestrator may call it */
     struct server *told;  /* the server, while the parts below it may call it */
@@ -436,13 +440,17 @@ static int start_parts(struct serving *serving, struct rondo_error *err)
     }
     r = r < 0 ? r : start_memories(serving, err);
     r = r < 0 ? r : start_duty(serving, err);
-    return r < 0 ? r : start_server(serving, err);
+    r = r < 0 ? r : start_server(serving, err);
+    return r < 0 ? r
+                 : quiet_watch_start(runtime_writer(serving->session.runtime), 0, &serving->quiet,
+                                     err);
 }
 
 /** Top down: readers and senders of webhooks are told, no more events, runs are parked, what is
  * left is sent. */
 static void stop_parts(struct serving *serving)
 {
+    quiet_watch_stop(serving->quiet);
     if (serving->server != NULL) {
         server_drain(serving->server);
     }
@@ -525,25 +533,33 @@ static void log_addresses(const struct serving *serving)
 }
 
 /** What `systemctl status` shows. */
-static void notify_status(const struct serving *serving, const char *first)
+static bool notify_status(const struct serving *serving, const char *first)
 {
     struct orchestrator_state state = orchestrator_state(serving->orchestrator);
     char text[160];
     snprintf(text, sizeof(text),
              "%sSTATUS=%" PRIu64 " running, %" PRIu64 " queued, %" PRIu64 " paused", first,
              state.running, state.queued, state.paused);
-    notify_send(text);
+    return notify_send(text);
+}
+
+/** How long to wait for a signal before the service manager is told the state again. */
+static struct timespec next_turn(const struct serving *serving, bool has_manager)
+{
+    struct writer *writer = runtime_writer(serving->session.runtime);
+    int64_t watchdog_ns = notify_watchdog_ns();
+    int64_t turn_ns = has_manager ? writer_pace(writer, TURN_NS) : NO_TURN_NS;
+    turn_ns = watchdog_ns > 0 && watchdog_ns < turn_ns ? watchdog_ns : turn_ns;
+    return (struct timespec){.tv_sec = turn_ns / NS_PER_S, .tv_nsec = turn_ns % NS_PER_S};
 }
 
 /** Until a signal requests the end. Only this thread takes these signals. */
 static void wait_for_end(struct serving *serving, const sigset_t *signals)
 {
-    int64_t watchdog_ns = notify_watchdog_ns();
-    int64_t turn_ns = watchdog_ns > 0 && watchdog_ns < TURN_NS ? watchdog_ns : TURN_NS;
-    struct timespec turn = {.tv_sec = turn_ns / NS_PER_S, .tv_nsec = turn_ns % NS_PER_S};
+    const char *watchdog = notify_watchdog_ns() > 0 ? "WATCHDOG=1\n" : "";
     int signal_number;
     do {
-        notify_status(serving, watchdog_ns > 0 ? "WATCHDOG=1\n" : "");
+        struct timespec turn = next_turn(serving, notify_status(serving, watchdog));
         signal_number = sigtimedwait(signals, NULL, &turn);
     } while (signal_number < 0 && (errno == EAGAIN || errno == EINTR));
     log_unless_quiet(serving, "shutting down: runs are parked and resume at the next start");
