@@ -101,7 +101,8 @@ struct source_type {
 
     /**
      * Open a source.
-     * @param config     the trigger in normal form; borrowed until `close`
+     * @param config     the trigger in normal form; borrowed for the call, because thousands of
+     *                   triggers would take megabytes
      * @param mark       what the source remembers; NULL = it is new
      * @param ret_source begins with struct source
      * @return 0, or a code with why it cannot work and what is missing; the daemon then continues

@@ -34,7 +34,8 @@ enum catch_up { CATCH_UP_ONE, CATCH_UP_NONE, CATCH_UP_ALL };
 
 struct cron_source {
     struct source head;
-    struct json_object *config;
+    char *text; /* the schedule */
+    char *prompt;
     struct schedule schedule;
     struct zone *zone;
     enum catch_up catch_up;
@@ -144,6 +145,8 @@ static void cron_close(struct source *source)
 {
     struct cron_source *cron = (struct cron_source *)source;
     zone_free(cron->zone);
+    free(cron->text);
+    free(cron->prompt);
     free(cron);
 }
 
@@ -152,7 +155,8 @@ static int cron_open(struct json_object *config, const struct source_host *host,
 {
     struct cron_source *cron = memory_new_zero(1, sizeof(*cron));
     cron->head = (struct source){.type = &cron_source_type, .host = host};
-    cron->config = config;
+    cron->text = memory_dup_string(json_get_string(config, "schedule", ""));
+    cron->prompt = memory_dup_string(json_get_string(config, "prompt", ""));
     int r = read_settings(cron, config, err);
     if (r == 0) {
         r = mark == NULL ? begin_mark(cron, err) : read_mark(cron, mark, err);
@@ -214,7 +218,7 @@ static void write_context(const struct cron_source *cron, const struct backlog *
     struct json_writer writer = json_writer(ret_json);
     clock_format_utc(backlog->latest * NS_PER_S, time);
     json_begin_object(&writer, NULL);
-    json_write_string(&writer, "schedule", json_get_string(cron->config, "schedule", ""));
+    json_write_string(&writer, "schedule", cron->text);
     json_write_string(&writer, "scheduled_for", time);
     if (backlog->missed > 0) {
         json_write_int(&writer, "missed", backlog->missed);
@@ -233,7 +237,7 @@ static int submit(struct cron_source *cron, const struct backlog *backlog, int64
     write_context(cron, backlog, &context);
     snprintf(key, sizeof(key), "%" PRId64, backlog->latest);
     struct intake_event event = {
-        .prompt = json_get_string(cron->config, "prompt", ""),
+        .prompt = cron->prompt,
         .key = key,
         .context = buf_string(&context),
         .mark = mark,

@@ -30,7 +30,8 @@ extern const struct source_type heartbeat_source_type;
 
 struct heartbeat {
     struct source head;
-    struct json_object *config;
+    char *file;
+    char *prompt_prefix;
     int64_t interval_seconds;
     struct zone *zone;
     bool has_active_hours;
@@ -131,6 +132,8 @@ static void heartbeat_close(struct source *source)
 {
     struct heartbeat *heartbeat = (struct heartbeat *)source;
     zone_free(heartbeat->zone);
+    free(heartbeat->file);
+    free(heartbeat->prompt_prefix);
     free(heartbeat);
 }
 
@@ -139,7 +142,8 @@ static int heartbeat_open(struct json_object *config, const struct source_host *
 {
     struct heartbeat *heartbeat = memory_new_zero(1, sizeof(*heartbeat));
     heartbeat->head = (struct source){.type = &heartbeat_source_type, .host = host};
-    heartbeat->config = config;
+    heartbeat->file = memory_dup_string(json_get_string(config, "file", ""));
+    heartbeat->prompt_prefix = memory_dup_string(json_get_string(config, "prompt_prefix", ""));
     heartbeat->interval_seconds = json_get_int(config, "interval_seconds", 3600);
     if (heartbeat->interval_seconds > LIMIT_CATCH_UP_S) {
         heartbeat->interval_seconds = LIMIT_CATCH_UP_S;
@@ -209,7 +213,7 @@ static int64_t count_open_items(const char *text)
 /** Read the checklist. @return open items; 0 also where there is no usable file */
 static int64_t read_list(struct heartbeat *heartbeat, struct buf *ret_text)
 {
-    const char *file = json_get_string(heartbeat->config, "file", "");
+    const char *file = heartbeat->file;
     const char *agent_folders[SOURCE_AGENT_FOLDERS];
     struct rondo_error err = {0};
     auto_buf struct buf path = {0};
@@ -233,7 +237,7 @@ static void write_context(const struct heartbeat *heartbeat, int64_t items, stru
 {
     struct json_writer writer = json_writer(ret_json);
     json_begin_object(&writer, NULL);
-    json_write_string(&writer, "file", json_get_string(heartbeat->config, "file", ""));
+    json_write_string(&writer, "file", heartbeat->file);
     json_write_int(&writer, "item_count", items);
     json_write_int(&writer, "interval_seconds", heartbeat->interval_seconds);
     json_end_object(&writer);
@@ -251,7 +255,7 @@ static int submit(struct heartbeat *heartbeat, int64_t beat, int64_t items, cons
     write_mark(beat, mark);
     write_context(heartbeat, items, &context);
     snprintf(key, sizeof(key), "%" PRId64, beat);
-    buf_printf(&prompt, "%s\n\n%s", json_get_string(heartbeat->config, "prompt_prefix", ""), list);
+    buf_printf(&prompt, "%s\n\n%s", heartbeat->prompt_prefix, list);
     struct intake_event event = {
         .prompt = buf_string(&prompt),
         .key = key,

@@ -33,16 +33,16 @@ struct duty_source {
     char role[LIMIT_AGENT_ID_LEN + 1];
     char *folder; /**< of the role's file */
     struct source_host host;
-    const struct source_type *type; /**< NULL: no such type */
-    struct json_object *config;     /**< its settings; the source borrows texts of them */
-    char *settings;                 /**< the same as text */
+    const struct source_type *type;      /**< NULL: no such type */
+    struct json_object *config;          /**< its settings, until it is opened; then NULL */
+    unsigned char settings[DIGEST_SIZE]; /**< of the same */
     char *type_name;
     char *summary;         /**< of the settings */
     struct source *source; /**< NULL: it does not work */
     char problem[DUTY_PROBLEM_SIZE];
-    int64_t retry_ns; /**< monotonic: not called again before; 0 = at once */
-    bool is_failing;  /**< it was logged */
-    char *shown;      /**< its document; NULL = none yet */
+    int64_t retry_ns;                 /**< monotonic: not called again before; 0 = at once */
+    bool is_failing;                  /**< it was logged */
+    unsigned char shown[DIGEST_SIZE]; /**< of its document; zeros = none yet */
 };
 
 /** A role file. */

@@ -14,6 +14,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/** Documents of sources in one transaction. */
+#define CHANGES_AT_ONCE 64
+
 /* ---- Opening -------------------------------------------------------------------------------- */
 
 static void close_source(struct duty_source *source)
@@ -22,25 +25,49 @@ static void close_source(struct duty_source *source)
         source->type->close(source->source);
     }
     json_object_put(source->config);
-    free(source->settings);
     free(source->type_name);
     free(source->summary);
     free(source->folder);
-    free(source->shown);
     free(source);
 }
 
-/** Forget its document; one that stays is of a daemon that is gone, and shown as such. */
-static void unshow_source(struct duty *duty, const struct duty_source *source)
+/* ---- Documents ------------------------------------------------------------------------------ */
+
+/** Changes that are made together: one commit for many sources. */
+struct source_changes {
+    struct store_change changes[CHANGES_AT_ONCE];
+    struct duty_source *sources[CHANGES_AT_ONCE];
+    struct buf texts[CHANGES_AT_ONCE];
+    size_t count;
+};
+
+static bool make_changes(struct duty *duty, struct source_changes *list)
 {
     bool is_applied = false;
-    struct store_change change = {
+    return list->count == 0 || duty->store->ops->change_documents(
+                                   duty->store, list->changes, list->count, &is_applied, NULL) == 0;
+}
+
+/** Forget a source's document with the next changes. @param id kept until they are made */
+static void add_forgotten(struct duty *duty, const char *id, struct source_changes *list)
+{
+    list->changes[list->count++] = (struct store_change){
         .kind = STORE_DELETE,
         .collection = SOURCE_COLLECTION,
-        .key = source->id,
+        .key = id,
         .if_version = STORE_ANY_VERSION,
     };
-    (void)duty->store->ops->change_documents(duty->store, &change, 1, &is_applied, NULL);
+    if (list->count == CHANGES_AT_ONCE) {
+        (void)make_changes(duty, list);
+        list->count = 0;
+    }
+}
+
+static void digest_of(const void *bytes, size_t len, unsigned char ret_digest[DIGEST_SIZE])
+{
+    struct digest digest = digest_begin();
+    digest_add(&digest, bytes, len);
+    digest_finish(&digest, ret_digest);
 }
 
 static void log_source(void *context, const char *line)
@@ -100,7 +127,8 @@ static struct duty_source *new_source(struct duty *duty, const struct duty_role 
     struct duty_source *source = memory_new_zero(1, sizeof(*source));
     const char *type = json_get_string(config, "type", "");
     source->config = json_object_get(config);
-    source->settings = memory_dup_string(json_object_to_json_string(config));
+    const char *settings = json_object_to_json_string(config);
+    digest_of(settings, strlen(settings), source->settings);
     source->type_name = memory_dup_string(type);
     source->type = source_type_find(type);
     if (source->type != NULL) {
@@ -134,7 +162,7 @@ static struct duty_source *take_same(struct duty_source **list, const struct dut
         if (source->source != NULL && strcmp(source->id, wanted->id) == 0 &&
             source->host.is_autonomous == wanted->host.is_autonomous &&
             strcmp(source->folder, wanted->folder) == 0 &&
-            strcmp(source->settings, wanted->settings) == 0) {
+            memcmp(source->settings, wanted->settings, DIGEST_SIZE) == 0) {
             *at = source->next;
             return source;
         }
@@ -214,9 +242,13 @@ static void append_source(struct duty_role *role, struct duty_source *source)
 
 static void close_list(struct duty *duty, struct duty_source *list)
 {
+    struct source_changes changes = {0};
+    for (const struct duty_source *at = list; at != NULL; at = at->next) {
+        add_forgotten(duty, at->id, &changes);
+    }
+    (void)make_changes(duty, &changes); /* One that stays is of a daemon that is gone. */
     while (list != NULL) {
         struct duty_source *next = list->next;
-        unshow_source(duty, list);
         close_source(list);
         list = next;
     }
@@ -263,6 +295,8 @@ void duty_open_sources(struct duty *duty, struct duty_role *role, bool is_fresh)
         wanted = wanted->next;
         if (source->source == NULL) {
             open_or_name(duty, role, source);
+            json_object_put(source->config);
+            source->config = NULL;
         }
         append_source(role, source);
     }
@@ -394,36 +428,54 @@ static void write_status(const struct duty *duty, const struct duty_source *sour
     source_status_encode(&status, ret_json);
 }
 
-static void show_source(struct duty *duty, struct duty_source *source)
+/** Add the document of a source, if it differs from the one in the store. */
+static void add_shown(const struct duty *duty, struct duty_source *source,
+                      struct source_changes *list)
 {
-    auto_buf struct buf json = {0};
-    bool is_applied = false;
-    write_status(duty, source, &json);
-    if (source->shown != NULL && strcmp(source->shown, buf_string(&json)) == 0) {
+    unsigned char digest[DIGEST_SIZE];
+    struct buf *text = &list->texts[list->count];
+    text->len = 0;
+    write_status(duty, source, text);
+    digest_of(text->data, text->len, digest);
+    if (memcmp(digest, source->shown, DIGEST_SIZE) == 0) {
         return;
     }
-    struct store_change change = {
+    list->sources[list->count] = source;
+    list->changes[list->count++] = (struct store_change){
         .kind = STORE_PUT,
         .collection = SOURCE_COLLECTION,
         .key = source->id,
-        .data = buf_string(&json),
-        .data_len = json.len,
+        .data = buf_string(text),
+        .data_len = text->len,
         .if_version = STORE_ANY_VERSION,
     };
-    if (duty->store->ops->change_documents(duty->store, &change, 1, &is_applied, NULL) == 0) {
-        free(source->shown);
-        source->shown = buf_steal(&json);
+}
+
+static void show_added(struct duty *duty, struct source_changes *list)
+{
+    bool is_made = make_changes(duty, list);
+    for (size_t i = 0; is_made && i < list->count; i++) {
+        digest_of(list->texts[i].data, list->texts[i].len, list->sources[i]->shown);
     }
+    list->count = 0;
 }
 
 void duty_show_sources(struct duty *duty)
 {
+    struct source_changes changes = {0};
     for (struct duty_role *role = duty->roles; role != NULL; role = role->next) {
         for (struct duty_source *source = role->sources; source != NULL; source = source->next) {
             if (find_source(role->sources, source->id) == source) {
-                show_source(duty, source);
+                add_shown(duty, source, &changes);
+            }
+            if (changes.count == CHANGES_AT_ONCE) {
+                show_added(duty, &changes);
             }
         }
+    }
+    show_added(duty, &changes);
+    for (size_t i = 0; i < CHANGES_AT_ONCE; i++) {
+        buf_fini(&changes.texts[i]);
     }
 }
 
@@ -445,11 +497,11 @@ static bool note_stale(const struct source_status *status, void *context)
 void duty_forget_sources(struct duty *duty)
 {
     struct stale_sources stale = {0};
+    struct source_changes changes = {0};
     (void)source_statuses_read(duty->store, note_stale, &stale, NULL);
     for (size_t i = 0; i < stale.count; i++) {
-        struct duty_source source = {0};
-        memcpy(source.id, stale.ids[i], sizeof(source.id));
-        unshow_source(duty, &source);
+        add_forgotten(duty, stale.ids[i], &changes);
     }
+    (void)make_changes(duty, &changes);
     free(stale.ids);
 }
