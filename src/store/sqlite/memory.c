@@ -242,6 +242,8 @@ static int kind_of(const struct store_memory_query *query)
     return kind;
 }
 
+_Static_assert(STORE_MEMORY_KIND_COUNT == 3, "SQL_MEMORY_LIST_OWNER has a part for each kind");
+
 static enum sqlite_sql reading_of(const struct store_memory_query *query)
 {
     if (query->id != 0) {
@@ -249,6 +251,9 @@ static enum sqlite_sql reading_of(const struct store_memory_query *query)
     }
     if (kind_of(query) >= 0) {
         return query->is_oldest_first ? SQL_MEMORY_LIST_KIND_OLDEST : SQL_MEMORY_LIST_KIND;
+    }
+    if (query->owner != NULL) {
+        return query->is_oldest_first ? SQL_MEMORY_LIST_OWNER_OLDEST : SQL_MEMORY_LIST_OWNER;
     }
     return query->is_oldest_first ? SQL_MEMORY_LIST_OLDEST : SQL_MEMORY_LIST;
 }

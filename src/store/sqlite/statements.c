@@ -50,6 +50,15 @@
     "SELECT " MEMORY_COLUMNS ", 0.0 FROM (SELECT id AS i, created_ns AS t FROM memories WHERE " \
     "owner = (SELECT key FROM memory_owners WHERE name = ?1) AND kind = ?2 AND (?3 IS NULL OR " \
     "category = ?3) AND (NOT ?4 OR consolidated_ns = 0) "
+/* Of one owner and several kinds: the first of each, by the same index, of which the first stay. ?2
+ * is bits of kinds. */
+#define MEMORY_FIRST(kind, order)                                                               \
+    "SELECT * FROM (SELECT id AS i, created_ns AS t FROM memories WHERE (?2 >> " #kind ") & 1"  \
+    " AND owner = (SELECT key FROM memory_owners WHERE name = ?1) AND kind = " #kind " AND (?3" \
+    " IS NULL OR category = ?3) AND (NOT ?4 OR consolidated_ns = 0) ORDER BY " order " LIMIT ?5)"
+#define MEMORY_LIST_OWNER(order)                                                               \
+    "SELECT " MEMORY_COLUMNS ", 0.0 FROM (" MEMORY_FIRST(0, order) " UNION ALL " MEMORY_FIRST( \
+        1, order) " UNION ALL " MEMORY_FIRST(2, order) " "
 #define MEMORY_LISTED                                                       \
     ") CROSS JOIN memories m CROSS JOIN memory_owners o WHERE m.id = i AND" \
     " o.key = m.owner ORDER BY t"
@@ -256,6 +265,11 @@ const char *const sqlite_statements[SQL_COUNT] = {
         MEMORY_LIST_KIND "ORDER BY created_ns DESC, id DESC LIMIT ?5" MEMORY_LISTED " DESC, i DESC",
     [SQL_MEMORY_LIST_KIND_OLDEST] =
         MEMORY_LIST_KIND "ORDER BY created_ns, id LIMIT ?5" MEMORY_LISTED ", i",
+    [SQL_MEMORY_LIST_OWNER] = MEMORY_LIST_OWNER(
+        "created_ns DESC, id DESC") "ORDER BY t DESC, i DESC LIMIT ?5" MEMORY_LISTED
+                                    " DESC, i DESC",
+    [SQL_MEMORY_LIST_OWNER_OLDEST] =
+        MEMORY_LIST_OWNER("created_ns, id") "ORDER BY t, i LIMIT ?5" MEMORY_LISTED ", i",
     [SQL_MEMORY_COUNT] = "SELECT count(*) FROM (SELECT 1 FROM memory_words WHERE memory_words MATCH"
                          " ?1 AND rowid BETWEEN ?2 AND ?3 LIMIT ?4)",
     [SQL_MEMORY_SEARCH] =

@@ -79,11 +79,13 @@ enum sqlite_sql {
                                  ?5 limit: newest first */
     SQL_MEMORY_LIST_OLDEST, /**< as above, oldest first */
     SQL_MEMORY_LIST_KIND,   /**< the same of one owner, ?2 kind */
-    SQL_MEMORY_LIST_KIND_OLDEST, /**< as above, oldest first */
-    SQL_MEMORY_COUNT,            /**< ?1 expression, ?2 lowest and ?3 highest id, ?4 at most */
-    SQL_MEMORY_SEARCH,           /**< as above, ?5 bits of kinds, ?6 category, ?7 limit */
-    SQL_VECTOR_PUT,              /**< ?1 id, ?2 model, ?3 vector */
-    SQL_VECTOR_DELETE,           /**< ?1 id */
+    SQL_MEMORY_LIST_KIND_OLDEST,  /**< as above, oldest first */
+    SQL_MEMORY_LIST_OWNER,        /**< as SQL_MEMORY_LIST, of one owner */
+    SQL_MEMORY_LIST_OWNER_OLDEST, /**< as above, oldest first */
+    SQL_MEMORY_COUNT,             /**< ?1 expression, ?2 lowest and ?3 highest id, ?4 at most */
+    SQL_MEMORY_SEARCH,            /**< as above, ?5 bits of kinds, ?6 category, ?7 limit */
+    SQL_VECTOR_PUT,               /**< ?1 id, ?2 model, ?3 vector */
+    SQL_VECTOR_DELETE,            /**< ?1 id */
     SQL_VECTOR_LIST,    /**< ?1 lowest and ?2 highest id, ?3 bits of kinds, ?4 category, ?5 model,
                              ?6 limit */
     SQL_VECTOR_MISSING, /**< the same: memories */
