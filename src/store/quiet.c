@@ -33,7 +33,7 @@
 #define COMPARE_TIMES 6
 
 /** What changes with each write. */
-struct file_mark {
+struct log_mark {
     ino_t inode;
     off_t size;
     struct timespec time;
@@ -49,18 +49,18 @@ struct quiet_watch {
 };
 
 /** @return whether the file is there */
-static bool read_mark(const struct quiet_watch *watch, struct file_mark *ret_mark)
+static bool read_mark(const struct quiet_watch *watch, struct log_mark *ret_mark)
 {
     struct stat status;
     if (stat(watch->path, &status) != 0) {
         return false;
     }
     *ret_mark =
-        (struct file_mark){.inode = status.st_ino, .size = status.st_size, .time = status.st_mtim};
+        (struct log_mark){.inode = status.st_ino, .size = status.st_size, .time = status.st_mtim};
     return true;
 }
 
-static bool is_same(const struct file_mark *a, const struct file_mark *b)
+static bool is_same(const struct log_mark *a, const struct log_mark *b)
 {
     return a->inode == b->inode && a->size == b->size && a->time.tv_sec == b->time.tv_sec &&
            a->time.tv_nsec == b->time.tv_nsec;
@@ -88,7 +88,7 @@ static bool wait_for_write(struct quiet_watch *watch, int64_t duration_ns)
 }
 
 /** Wait until nothing is written any more. @return whether the file is watched */
-static bool wait_for_quiet(struct quiet_watch *watch, struct file_mark *ret_mark)
+static bool wait_for_quiet(struct quiet_watch *watch, struct log_mark *ret_mark)
 {
     bool is_watched = false;
     do {
@@ -104,9 +104,9 @@ static bool wait_for_quiet(struct quiet_watch *watch, struct file_mark *ret_mark
 }
 
 /** Readers rest until something is written. @return whether that was reported, if it was */
-static bool rest(struct quiet_watch *watch, const struct file_mark *mark)
+static bool rest(struct quiet_watch *watch, const struct log_mark *mark)
 {
-    struct file_mark now = {0};
+    struct log_mark now = {0};
     bool is_reported = false;
     bool is_changed = false;
     writer_set_quiet(watch->writer, true);
@@ -125,7 +125,7 @@ static void *watch_main(void *context)
     struct quiet_watch *watch = context;
     bool is_trusted = true;
     while (is_trusted && !cancel_is_set(&watch->cancel)) {
-        struct file_mark mark = {0};
+        struct log_mark mark = {0};
         if (wait_for_quiet(watch, &mark)) {
             is_trusted = rest(watch, &mark);
         }

@@ -13,7 +13,7 @@
 #include <semaphore.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -174,20 +174,11 @@ RIG_TEST(a_reader_that_rests_sees_the_event_of_another_process)
     assert_int_equal(pthread_join(thread, NULL), 0);
 }
 
-/** Change the log as the kernel does not report it: by memory. */
+/** Have the log look changed without a report of a write. */
 static void change_unreported(const struct rig *rig)
 {
-    int fd = open(rig->store->ops->change_file(rig->store), O_RDWR | O_CLOEXEC);
-    assert_true(fd >= 0);
-    off_t size = lseek(fd, 0, SEEK_END);
-    assert_true(size > 0);
-    char *bytes = mmap(NULL, (size_t)size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    assert_ptr_not_equal(bytes, MAP_FAILED);
-    volatile char *first = bytes;
-    *first = *first;
-    assert_int_equal(msync(bytes, (size_t)size, MS_SYNC), 0);
-    munmap(bytes, (size_t)size);
-    close(fd);
+    const struct timespec times[] = {{.tv_sec = 1}, {.tv_sec = 1}};
+    assert_int_equal(utimensat(AT_FDCWD, rig->store->ops->change_file(rig->store), times, 0), 0);
 }
 
 RIG_TEST(where_writes_are_not_reported_readers_do_not_rest_again)
