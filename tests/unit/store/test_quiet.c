@@ -21,7 +21,7 @@
 #define FOREVER_NS (3600 * NS_PER_S)
 #define AFTER_NS   (20 * NS_PER_MS)
 
-struct rig {
+struct quiet_rig {
     char *folder;
     char *path;
     struct store *store;
@@ -36,7 +36,7 @@ struct rig {
 
 static void note_end(void *context)
 {
-    sem_post(&((struct rig *)context)->called);
+    sem_post(&((struct quiet_rig *)context)->called);
 }
 
 static struct store *open_store(const char *path)
@@ -64,7 +64,7 @@ static void write_on_order(const char *path, int orders, int answers)
     _exit(0);
 }
 
-static void start_other(struct rig *rig)
+static void start_other(struct quiet_rig *rig)
 {
     int orders[2];
     int answers[2];
@@ -83,7 +83,7 @@ static void start_other(struct rig *rig)
 
 static int make_rig(void **state)
 {
-    static struct rig rig;
+    static struct quiet_rig rig;
     memset(&rig, 0, sizeof(rig));
     sem_init(&rig.called, 0, 0);
     rig.folder = test_folder_new();
@@ -100,7 +100,7 @@ static int make_rig(void **state)
 
 static int free_rig(void **state)
 {
-    struct rig *rig = *state;
+    struct quiet_rig *rig = *state;
     quiet_watch_stop(rig->watch);
     writer_unlisten(rig->writer, &rig->listener);
     writer_free(rig->writer);
@@ -116,14 +116,14 @@ static int free_rig(void **state)
 
 #define RIG_TEST(name) TEST_WITH(name, make_rig, free_rig)
 
-static void wait_for_quiet(struct rig *rig)
+static void wait_for_quiet(struct quiet_rig *rig)
 {
     while (!writer_is_quiet(rig->writer)) {
         usleep(1000);
     }
 }
 
-static void write_elsewhere(const struct rig *rig)
+static void write_elsewhere(const struct quiet_rig *rig)
 {
     char answer;
     assert_int_equal(write(rig->orders, "x", 1), 1);
@@ -132,7 +132,7 @@ static void write_elsewhere(const struct rig *rig)
 
 RIG_TEST(a_store_that_nobody_writes_to_becomes_quiet)
 {
-    struct rig *rig = *state;
+    struct quiet_rig *rig = *state;
     assert_int_equal(writer_pace(rig->writer, FOREVER_NS), FOREVER_NS);
     wait_for_quiet(rig);
     assert_int_equal(writer_pace(rig->writer, NS_PER_S), 30 * NS_PER_S);
@@ -141,7 +141,7 @@ RIG_TEST(a_store_that_nobody_writes_to_becomes_quiet)
 
 RIG_TEST(a_write_of_another_process_ends_quiet_until_nothing_more_is_written)
 {
-    struct rig *rig = *state;
+    struct quiet_rig *rig = *state;
     for (int i = 0; i < 2; i++) {
         wait_for_quiet(rig);
         if (i == 0) {
@@ -158,7 +158,7 @@ RIG_TEST(a_write_of_another_process_ends_quiet_until_nothing_more_is_written)
 
 static void *wait_for_news(void *argument)
 {
-    struct rig *rig = argument;
+    struct quiet_rig *rig = argument;
     while (!writer_wait(rig->writer, 0, FOREVER_NS, NULL)) {
     }
     return NULL;
@@ -166,7 +166,7 @@ static void *wait_for_news(void *argument)
 
 RIG_TEST(a_reader_that_rests_sees_the_event_of_another_process)
 {
-    struct rig *rig = *state;
+    struct quiet_rig *rig = *state;
     pthread_t thread;
     wait_for_quiet(rig);
     assert_int_equal(pthread_create(&thread, NULL, wait_for_news, rig), 0);
@@ -175,7 +175,7 @@ RIG_TEST(a_reader_that_rests_sees_the_event_of_another_process)
 }
 
 /** Have the log look changed without a report of a write. */
-static void change_unreported(const struct rig *rig)
+static void change_unreported(const struct quiet_rig *rig)
 {
     const struct timespec times[] = {{.tv_sec = 1}, {.tv_sec = 1}};
     assert_int_equal(utimensat(AT_FDCWD, rig->store->ops->change_file(rig->store), times, 0), 0);
@@ -183,7 +183,7 @@ static void change_unreported(const struct rig *rig)
 
 RIG_TEST(where_writes_are_not_reported_readers_do_not_rest_again)
 {
-    struct rig *rig = *state;
+    struct quiet_rig *rig = *state;
     wait_for_quiet(rig);
     change_unreported(rig);
     sem_wait(&rig->called);
@@ -194,7 +194,7 @@ RIG_TEST(where_writes_are_not_reported_readers_do_not_rest_again)
 
 RIG_TEST(a_watch_that_ends_leaves_no_quiet_behind)
 {
-    struct rig *rig = *state;
+    struct quiet_rig *rig = *state;
     wait_for_quiet(rig);
     quiet_watch_stop(rig->watch);
     rig->watch = NULL;

@@ -34,14 +34,14 @@ static void add_memories(struct store *store, int64_t first, unsigned count)
     }
 }
 
-struct page {
+struct listed_page {
     int64_t created_ns[PAGE];
     size_t count;
 };
 
 static bool take(const struct store_memory *memory, void *context)
 {
-    struct page *page = context;
+    struct listed_page *page = context;
     assert_true(page->count < PAGE);
     page->created_ns[page->count++] = memory->created_ns;
     return true;
@@ -65,7 +65,7 @@ static int64_t count_steps(struct store *base)
 
 /** Read the first page of an owner's memories. @return the steps that it took */
 static int64_t steps_to_list(struct store *store, uint32_t kinds, bool is_oldest_first,
-                             struct page *ret_page)
+                             struct listed_page *ret_page)
 {
     struct store_memory_query query = {
         .owner = OWNER, .kinds = kinds, .is_oldest_first = is_oldest_first, .limit = PAGE};
@@ -81,7 +81,7 @@ COST_TEST(a_page_of_several_kinds_costs_the_same_among_many)
 {
     const uint32_t kinds[] = {0, 1U << STORE_EPISODIC | 1U << STORE_PROCEDURAL};
     struct store *store = test_place_open(*state);
-    struct page page;
+    struct listed_page page;
     int64_t few[2][2];
     add_memories(store, 0, 90);
     for (size_t i = 0; i < 4; i++) {
@@ -99,7 +99,7 @@ COST_TEST(a_page_of_several_kinds_costs_the_same_among_many)
 COST_TEST(a_page_of_several_kinds_is_in_the_order_of_time)
 {
     struct store *store = test_place_open(*state);
-    struct page page;
+    struct listed_page page;
     add_memories(store, 0, 90);
     steps_to_list(store, 0, false, &page);
     for (size_t i = 0; i < PAGE; i++) {
