@@ -64,9 +64,6 @@ Feature: Triggers that follow the clock
     When I run `rm todo.md && sh duty.sh '"state":"started"'`
     Then stdout mentions "\"state\":\"started\""
     And stdout mentions "\"run_id\""
-    When I run `rondo show last`
-    Then stdout mentions "tester/scheduled-"
-    And stdout mentions "scheduled_by_run"
 
   @B-tools-schedule-followup
   Scenario: A run that no daemon has started cannot schedule others
