@@ -49,6 +49,7 @@ struct file_watch {
     int64_t full_ns;     /**< when the queue was found full; 0 = it was not */
     bool is_silent;      /**< the scan makes the first picture: nothing of it is a change */
     bool is_changed;     /**< the picture is newer than the mark */
+    bool is_in_doubt;    /**< the last report failed; the event may be there all the same */
     char problem[sizeof((struct rondo_error){0}.message)]; /**< of the last scan; "" = none */
 };
 
@@ -339,13 +340,15 @@ static int store_picture(struct file_watch *watch, struct rondo_error *err)
 static int fire(struct source *source, int64_t now_ns, struct rondo_error *err)
 {
     struct file_watch *watch = (struct file_watch *)source;
-    /* A picture that could not be stored comes first: its batch is not over. */
-    int r = store_picture(watch, err);
+    /* A picture that could not be stored comes first: its batch is not over. A report whose fate is
+     * not known is repeated before that: with the number of its batch it has the same key. */
+    int r = watch->is_in_doubt ? 0 : store_picture(watch, err);
     if (r == 0 && watch->scan_due_ns <= now_ns) {
         scan_again(watch);
     }
     if (r == 0) {
         r = report_due(watch, now_ns, err);
+        watch->is_in_doubt = r < 0;
     }
     int stored = r < 0 ? 0 : store_picture(watch, err);
     return r < 0 ? r : stored;

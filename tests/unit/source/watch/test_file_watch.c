@@ -389,6 +389,31 @@ TEST_IN_WORLD(a_change_is_one_event_over_a_death_at_any_call_of_the_store)
     }
 }
 
+/* The event of the second file was accepted, and its answer was lost; the first one is settled. */
+TEST_IN_WORLD(a_change_is_one_event_when_an_answer_of_the_store_is_lost)
+{
+    struct file_watch_world *watch = *state;
+    struct intake_world *intake = watch->world->intake;
+    char text[64] = "1";
+    put(watch, "in/a", text);
+    put(watch, "in/b", text);
+    open_watch(watch, WATCH);
+    struct source *source = watch->world->source;
+    for (uint64_t call = 1; call <= 8; call++) {
+        strcat(text, "x");
+        put(watch, "in/a", text);
+        put(watch, "in/b", text);
+        source->type->ready(source, intake->now_ns, NULL);
+        intake->now_ns += 2 * NS_PER_S;
+        intake->dies_at = intake->calls + call;
+        intake->has_effect = true;
+        source->type->fire(source, intake->now_ns, NULL);
+        intake->dies_at = 0;
+        pass(watch, 6);
+        EXPECT("modified in/a", "modified in/b");
+    }
+}
+
 TEST_IN_WORLD(a_mark_that_cannot_be_read_begins_anew)
 {
     struct file_watch_world *watch = *state;
