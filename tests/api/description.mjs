@@ -565,6 +565,16 @@ const stops = {
       assert.equal(refusals[0].outcome, "dropped");
       await tour.call("listRefusals", 200, { query: `?before=${next}` });
       await tour.call("listRefusals", 400, { query: "?limit=no", is_wrong: true });
+      await tour.call("listTriggerConversations", 400, { query: "?no=1", is_wrong: true });
+      const { conversations } = await tour.call("listTriggerConversations", 200, {
+        query: "?agent=hooked",
+      });
+      const one = { path: { id: conversations[0].id } };
+      const { last_turns } = await tour.call("getTriggerConversation", 200, one);
+      assert.equal(last_turns.length, 1);
+      await tour.call("getTriggerConversation", 404, { path: { id: "none" } });
+      await tour.call("forgetTriggerConversation", 204, one);
+      await tour.call("forgetTriggerConversation", 404, one);
     } finally {
       await daemon.end();
     }

@@ -62,6 +62,7 @@ spec:
     - type: webhook
       unsigned: true
       port: 0
+      conversation: desk
 `;
 
 /**

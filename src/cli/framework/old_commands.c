@@ -97,7 +97,6 @@ static const struct {
     {"run", "--serve", "`rondo serve` has an API that starts runs (docs/api.md)"},
     {"run", "--tool-profile", "`tools` in the role and `rondo run ROLE`"},
     {"run", "--tools", "`tools` in the role and `rondo run ROLE`"},
-    {"run", "--var", "`rondo run ROLE -p` takes what the agent is to know"},
     {"daemon", "--audit-db", "`rondo daemon ROLE --store FILE` says where runs are kept"},
     {"daemon", "--no-audit",
      "the journal is the run: `rondo daemon ROLE --store FILE` puts it elsewhere"},

@@ -65,7 +65,7 @@ Feature: Triggers by webhooks, files and chats
       """
       {"issue": 17, "text": "And now?"}
       """
-    Then the agent "worker" has 2 runs
+    Then the agent "worker" soon has 2 runs
     When I run `rondo conversations list`
     Then stdout mentions "worker  webhook  17   "
     When I run `sh show.sh`

@@ -324,6 +324,13 @@ Then("the run of {string} soon has the status {string}", async function (agent, 
   await soonHas(this, run.run_id, status);
 });
 
+Then(/^the agent "([^"]*)" soon has (\d+) runs?$/, async function (agent, count) {
+  await this.until(
+    `${count} runs of ${agent}`,
+    async () => (await runsOf(this, agent)).length === Number(count),
+  );
+});
+
 Then(/^the agent "([^"]*)" has (\d+) runs?$/, async function (agent, count) {
   assert.equal((await runsOf(this, agent)).length, Number(count));
 });

@@ -18,13 +18,12 @@ static const char *const old_names[] = {
 };
 
 static const char *const old_run_options[] = {
-    "--agent",        "--api-key",  "--attach", "--audit-db",
-    "--autopilot",    "--bot",      "--daemon", "--dev",
-    "--format",       "--ingest",   "--list",   "--memory",
-    "--no-audit",     "--provider", "--report", "--report-template",
-    "--role-dir",     "--save",     "--sense",  "--serve",
-    "--tool-profile", "--tools",    "--var",    "--export-report",
-    "--port",
+    "--agent",        "--api-key",  "--attach",        "--audit-db",
+    "--autopilot",    "--bot",      "--daemon",        "--dev",
+    "--format",       "--ingest",   "--list",          "--memory",
+    "--no-audit",     "--provider", "--report",        "--report-template",
+    "--role-dir",     "--save",     "--sense",         "--serve",
+    "--tool-profile", "--tools",    "--export-report", "--port",
 };
 
 /** Each `rondo WORD` in a sentence is a command that there is. */
