@@ -64,7 +64,7 @@ async function start(script, args, env, port) {
     stdio: "ignore",
   });
   children.push(child);
-  for (let i = 0; i < 300; i++) {
+  for (let i = 0; i < 1200; i++) {
     const is_up = await new Promise((resolve) => {
       const socket = net.connect(port, "127.0.0.1", () => resolve(socket.destroy() && true));
       socket.on("error", () => resolve(false));

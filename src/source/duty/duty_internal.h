@@ -35,6 +35,7 @@ struct duty_source {
     struct source_host host;
     const struct source_type *type;      /**< NULL: no such type */
     struct json_object *config;          /**< its settings, until it is opened; then NULL */
+    char *conversation;                  /**< of the settings: for its host; NULL = none */
     unsigned char settings[DIGEST_SIZE]; /**< of the same */
     char *type_name;
     char *summary;         /**< of the settings */

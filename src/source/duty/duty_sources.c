@@ -25,6 +25,7 @@ static void close_source(struct duty_source *source)
         source->type->close(source->source);
     }
     json_object_put(source->config);
+    free(source->conversation);
     free(source->type_name);
     free(source->summary);
     free(source->folder);
@@ -98,6 +99,7 @@ static int open_source(struct duty *duty, struct duty_source *source, struct ron
 static void fill_host(struct duty *duty, const struct duty_role *role, struct duty_source *source)
 {
     const char *conversation = json_get_string(source->config, "conversation", "");
+    source->conversation = conversation[0] == '\0' ? NULL : memory_dup_string(conversation);
     source->host = (struct source_host){
         .intake = duty->intake,
         .clock = duty->clock,
@@ -112,7 +114,7 @@ static void fill_host(struct duty *duty, const struct duty_role *role, struct du
         .is_autonomous =
             role->plan.autonomous.kind != NULL &&
             (duty->options.is_autonomous || json_get_bool(source->config, "autonomous", false)),
-        .conversation = conversation[0] == '\0' ? NULL : conversation,
+        .conversation = source->conversation,
         .idle_s = json_get_int(source->config, "conversation_idle_seconds", SOURCE_IDLE_S),
         .log = log_source,
         .wake = wake_duty,

@@ -51,10 +51,26 @@ static bool is_logged(struct duty_world *world, const char *text)
 static void settled(void *context)
 {
     struct duty_world *world = context;
-    struct duty *duty = world->duty;
-    if (duty != NULL) {
-        duty_wake(duty);
+    pthread_mutex_lock(&world->lock);
+    if (world->duty != NULL) {
+        duty_wake(world->duty);
     }
+    pthread_mutex_unlock(&world->lock);
+}
+
+/** Runs may settle meanwhile: none wakes what ends. @return what was there before */
+static struct duty *exchange_duty(struct duty_world *world, struct duty *duty)
+{
+    pthread_mutex_lock(&world->lock);
+    struct duty *before = world->duty;
+    world->duty = duty;
+    pthread_mutex_unlock(&world->lock);
+    return before;
+}
+
+static void end_duty(struct duty_world *world)
+{
+    duty_stop(exchange_duty(world, NULL));
 }
 
 static int duty_up(void **state)
@@ -108,7 +124,7 @@ static int start_duty(struct duty_world *world, const char *path, struct rondo_e
     };
     struct duty *duty = NULL;
     int r = duty_start(&options, &duty, err);
-    world->duty = duty;
+    (void)exchange_duty(world, duty);
     return r;
 }
 
@@ -234,8 +250,7 @@ DUTY_TEST(a_conversation_continues_after_a_restart)
     begin_duty(world, ROLE("tester", NEVER("a.md")));
     wait_run(world, say(world, "one").run_id);
     duty_drain(world->duty);
-    duty_stop(world->duty);
-    world->duty = NULL;
+    end_duty(world);
     begin_duty(world, ROLE("tester", NEVER("a.md")));
     struct intake_result second = say(world, "two");
     wait_run(world, second.run_id);
@@ -262,8 +277,7 @@ DUTY_TEST(what_waited_when_a_daemon_ended_is_started_by_the_next)
     begin_duty(world, ROLE("tester", NEVER("a.md")));
     duty_drain(world->duty);
     struct intake_result result = submit(world, "one", "a");
-    duty_stop(world->duty);
-    world->duty = NULL;
+    end_duty(world);
     begin_duty(world, ROLE("tester", NEVER("a.md")));
     wait_run(world, result.run_id);
     assert_int_equal(submit(world, "one", "a").outcome, INTAKE_DUPLICATE);
@@ -552,7 +566,7 @@ DUTY_TEST(a_role_that_an_agent_put_into_a_folder_is_not_used)
     write_file(world->server, "other.yaml", ROLE("other", NEVER("x.md")));
     WAIT_FOR(is_logged(world, "is not confirmed"));
     assert_string_equal(status_of(world, "other/heartbeat-", &search), "");
-    duty_stop(world->duty);
+    end_duty(world);
     world->log[0] = '\0';
     assert_int_equal(start_duty(world, world->server->folder, &err), 0);
     assert_true(is_logged(world, "is not confirmed"));
