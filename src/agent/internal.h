@@ -10,7 +10,7 @@
 #include "agent/spending.h"
 #include "loop/driver/body_ports.h"
 #include "mcp/mcp.h"
-#include "model/environment.h"
+#include "model/key/environment.h"
 #include "net/client/guard.h"
 #include "tool/toolbox.h"
 

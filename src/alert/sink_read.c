@@ -12,7 +12,7 @@
 #include "base/error.h"
 #include "base/json/json.h"
 #include "base/memory.h"
-#include "model/secret.h"
+#include "model/key/secret.h"
 
 #include <json-c/json.h>
 #include <limits.h>

@@ -12,7 +12,7 @@
 #include "base/id.h"
 #include "base/json/json.h"
 #include "base/memory.h"
-#include "model/secret.h"
+#include "model/key/secret.h"
 
 #include <inttypes.h>
 #include <stdio.h>

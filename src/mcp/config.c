@@ -8,7 +8,7 @@
 #include "base/limits.h"
 #include "base/memory.h"
 #include "base/parse.h"
-#include "model/environment.h"
+#include "model/key/environment.h"
 #include "tool/builtin/shell_environment.h"
 
 #include <json-c/json.h>

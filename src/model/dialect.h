@@ -5,10 +5,10 @@
 #pragma once
 
 #include "base/buf.h"
+#include "model/key/secret.h"
 #include "model/model.h"
 #include "model/prices.h"
 #include "model/provider.h"
-#include "model/secret.h"
 #include "net/client/http.h"
 
 #include <stdatomic.h>

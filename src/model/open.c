@@ -14,7 +14,7 @@
 #include "base/memory.h"
 #include "base/parse.h"
 #include "model/dialect.h"
-#include "model/environment.h"
+#include "model/key/environment.h"
 #include "model/record.h"
 #include "model/settings.h"
 #include "model/stop.h"

@@ -9,8 +9,8 @@
 #include "base/error.h"
 #include "base/json/json.h"
 #include "base/text/plain.h"
+#include "model/key/secret.h"
 #include "model/model.h"
-#include "model/secret.h"
 #include "os/file_untrusted.h"
 
 #include <json-c/json.h>

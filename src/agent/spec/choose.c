@@ -5,7 +5,7 @@
 #include "base/auto.h"
 #include "base/error.h"
 #include "base/memory.h"
-#include "model/environment.h"
+#include "model/key/environment.h"
 #include "model/provider.h"
 #include "role/role.h"
 

@@ -14,7 +14,7 @@
 #include "base/limits.h"
 #include "base/memory.h"
 #include "mcp/mcp.h"
-#include "model/dotenv.h"
+#include "model/key/dotenv.h"
 #include "os/file_untrusted.h"
 #include "os/state_folder.h"
 #include "os/trust.h"

@@ -14,7 +14,7 @@
 #include "cli/framework/session.h"
 #include "loop/hidden_paths.h"
 #include "mcp/mcp.h"
-#include "model/environment.h"
+#include "model/key/environment.h"
 #include "net/client/guard.h"
 #include "net/client/http.h"
 #include "role/role.h"

@@ -9,8 +9,8 @@
 #include "base/error.h"
 #include "base/json/json.h"
 #include "base/memory.h"
-#include "model/dotenv.h"
-#include "model/environment.h"
+#include "model/key/dotenv.h"
+#include "model/key/environment.h"
 #include "role/role.h"
 #include "worker/body.h"
 

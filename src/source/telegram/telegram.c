@@ -18,7 +18,7 @@
 #include "base/memory.h"
 #include "base/text/utf8.h"
 #include "journal/run_answer.h"
-#include "model/environment.h"
+#include "model/key/environment.h"
 #include "source/source.h"
 #include "source/telegram/telegram_chats.h"
 #include "source/template.h"

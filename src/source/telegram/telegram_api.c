@@ -7,7 +7,7 @@
 #include "base/json/json.h"
 #include "base/limits.h"
 #include "base/memory.h"
-#include "model/secret.h"
+#include "model/key/secret.h"
 #include "net/client/http.h"
 
 #include <inttypes.h>

@@ -14,7 +14,7 @@
  */
 #pragma once
 
-#include "model/secret.h"
+#include "model/key/secret.h"
 #include "rondo/error.h"
 
 #include <stdbool.h>

@@ -14,7 +14,7 @@
 #include "base/error.h"
 #include "base/json/json.h"
 #include "base/memory.h"
-#include "model/environment.h"
+#include "model/key/environment.h"
 #include "source/source.h"
 #include "source/template.h"
 #include "source/webhook/hook_conversation.h"

@@ -6,8 +6,8 @@
 #include "base/auto.h"
 #include "base/clock.h"
 #include "base/memory.h"
-#include "model/environment.h"
-#include "model/secret.h"
+#include "model/key/environment.h"
+#include "model/key/secret.h"
 #include "net/client/guard.h"
 
 #include <json-c/json.h>

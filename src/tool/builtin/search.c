@@ -8,7 +8,7 @@
 #include "base/auto.h"
 #include "base/json/json.h"
 #include "base/memory.h"
-#include "model/secret.h"
+#include "model/key/secret.h"
 #include "tool/builtin/html.h"
 #include "tool/builtin/http_call.h"
 #include "tool/builtin/url.h"

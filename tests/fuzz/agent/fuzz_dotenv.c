@@ -4,8 +4,8 @@
 #include "../fuzz.h"
 
 #include "base/buf.h"
-#include "model/dotenv.h"
-#include "model/environment.h"
+#include "model/key/dotenv.h"
+#include "model/key/environment.h"
 
 #include <stdbool.h>
 #include <string.h>

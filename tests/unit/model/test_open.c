@@ -2,8 +2,8 @@
 /* Opening models: providers, keys, addresses, and what is said when something is missing. */
 #include "asking.h"
 
+#include "model/key/secret.h"
 #include "model/provider.h"
-#include "model/secret.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -10,7 +10,7 @@
 #include "cli/framework/exit_codes.h"
 #include "cli/framework/report.h"
 #include "cli/framework/session.h"
-#include "model/secret.h"
+#include "model/key/secret.h"
 
 #include <json-c/json.h>
 #include <limits.h>

@@ -5,7 +5,7 @@
 #include "base/json/json.h"
 #include "base/limits.h"
 #include "base/memory.h"
-#include "model/environment.h"
+#include "model/key/environment.h"
 #include "source/webhook/hook_signature.h"
 #include "support/test.h"
 

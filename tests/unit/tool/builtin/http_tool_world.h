@@ -5,7 +5,7 @@
 #include "../tool_world.h"
 
 #include "../../../support/http_peer.h"
-#include "model/environment.h"
+#include "model/key/environment.h"
 #include "net/client/guard.h"
 #include "net/client/http.h"
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Which `.env` files serve a folder, and what a variable is. Reads files; any thread. */
-#include "model/environment.h"
+#include "model/key/environment.h"
 
 #include "base/ascii.h"
 #include "base/buf.h"
 #include "base/error.h"
 #include "base/memory.h"
-#include "model/dotenv.h"
-#include "model/secret.h"
+#include "model/key/dotenv.h"
+#include "model/key/secret.h"
 #include "os/file_untrusted.h"
 
 #include <stdbool.h>

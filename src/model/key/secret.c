@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Keys: kept apart, zeroed, and taken out of what others say. Any thread. */
-#include "model/secret.h"
+#include "model/key/secret.h"
 
 #include "base/ascii.h"
 #include "base/buf.h"

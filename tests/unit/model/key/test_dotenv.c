@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /* `.env`: the format, where files are looked for, and variables in texts. */
-#include "asking.h"
+#include "../asking.h"
 
-#include "model/dotenv.h"
-#include "model/environment.h"
+#include "model/key/dotenv.h"
+#include "model/key/environment.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /* `.env` files. Pure but for getenv(), which interpolation reads first. */
-#include "model/dotenv.h"
+#include "model/key/dotenv.h"
 
 #include "base/buf.h"
 #include "base/memory.h"
-#include "model/secret.h"
+#include "model/key/secret.h"
 
 #include <stdbool.h>
 #include <stdint.h>
