@@ -71,8 +71,15 @@ int audit_append(struct audit_head *head, const struct audit_fact *fact, struct 
 {
     char hash[HANDOFF_DIGEST_SIZE];
     auto_buf struct buf text = {0};
+    int r = 0;
+    if (fact->details != NULL) {
+        r = handoff_check_object(fact->details, "the details of an audit entry", err);
+    }
+    if (r < 0) {
+        return r;
+    }
     write_fact(head, fact, NULL, &text);
-    int r = handoff_digest(text.data, text.len, hash, err);
+    r = handoff_digest(text.data, text.len, hash, err);
     if (r < 0) {
         return r;
     }

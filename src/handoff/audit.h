@@ -39,7 +39,7 @@ struct audit_head {
 /**
  * Append a fact to a chain.
  * @param ret_entry its JSON; left as it was on failure, as is the head
- * @return RONDO_ERR_INVALID when the details have no canonical form
+ * @return RONDO_ERR_INVALID when the details are no JSON object or have no canonical form
  */
 int audit_append(struct audit_head *head, const struct audit_fact *fact, struct buf *ret_entry,
                  struct rondo_error *err);

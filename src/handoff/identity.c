@@ -4,14 +4,29 @@
 
 #include "base/buf.h"
 #include "base/digest.h"
+#include "base/error.h"
 #include "base/json/canonical.h"
 #include "base/json/json.h"
 
+#include <json-c/json.h>
 #include <stdio.h>
 #include <string.h>
 
 /** The UUIDv5 of "urn:relaytrace:request:v1" among URLs. */
 #define REQUEST_SPACE "c60e442f-b463-5748-9819-3614d2cd0976"
+
+int handoff_check_object(const char *json, const char *what, struct rondo_error *err)
+{
+    auto_json struct json_object *object = NULL;
+    int r = json_parse_strict(json, strlen(json), &object, err);
+    if (r < 0) {
+        return r;
+    }
+    if (!json_object_is_type(object, json_type_object)) {
+        return error_set(err, RONDO_ERR_INVALID, "%s must be a JSON object", what);
+    }
+    return 0;
+}
 
 int handoff_digest(const char *json, size_t len, char *ret_digest, struct rondo_error *err)
 {
@@ -35,6 +50,10 @@ int handoff_action_digest(const struct handoff_action *action, char *ret_digest,
 {
     auto_buf struct buf text = {0};
     struct json_writer writer = json_writer(&text);
+    int r = handoff_check_object(action->arguments, "the arguments of an action", err);
+    if (r < 0) {
+        return r;
+    }
     json_begin_object(&writer, NULL);
     json_write_raw(&writer, "args", action->arguments);
     if (action->operand_count > 0) {

@@ -27,13 +27,24 @@ struct handoff_action {
 };
 
 /**
+ * Whether a text is one JSON object, with no name twice and nothing after it. What is written into
+ * a document as it is must be checked with this, or it could end its place there and name others.
+ * @param what whose text it is, for the message
+ * @return RONDO_ERR_INVALID when it is none
+ */
+int handoff_check_object(const char *json, const char *what, struct rondo_error *err);
+
+/**
  * The digest of canonical JSON (base/json/canonical.h).
  * @param ret_digest HANDOFF_DIGEST_SIZE bytes
  * @return RONDO_ERR_INVALID when the text has no canonical form
  */
 int handoff_digest(const char *json, size_t len, char *ret_digest, struct rondo_error *err);
 
-/** The digest of {args, operands, resource, tool}. Otherwise as handoff_digest. */
+/**
+ * The digest of {args, operands, resource, tool}. Otherwise as handoff_digest, and
+ * RONDO_ERR_INVALID when the arguments are no JSON object.
+ */
 int handoff_action_digest(const struct handoff_action *action, char *ret_digest,
                           struct rondo_error *err);
 

@@ -116,7 +116,7 @@ void step_escalate(struct handoff *handoff, const struct handoff_rules *rules,
     if (handoff->priority < HANDOFF_CRITICAL) {
         handoff->priority++;
     }
-    /* Whoever escalates: the ladder does it once a level. */
+    /* Escalated by a person or by time: the ladder has each level once. */
     if (handoff->ladder_done < handoff->escalation_level + 1) {
         handoff->ladder_done = handoff->escalation_level + 1;
     }

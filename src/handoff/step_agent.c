@@ -29,8 +29,8 @@ void step_resume_sla(struct step *step)
     handoff->info_due_ns = 0;
 }
 
-/** A new revision: nobody has seen it, so nothing that was approved counts. It returns to whoever
- * asked. */
+/** A new revision: nobody has seen it, so nothing that was approved counts. It returns to the
+ * operator who asked. */
 static enum handoff_outcome accept_answers(struct step *step)
 {
     struct handoff *handoff = step->handoff;

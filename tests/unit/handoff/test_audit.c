@@ -98,7 +98,8 @@ TEST(an_entry_that_is_removed_added_or_moved_is_noticed)
     free_chain(&chain);
 }
 
-/** Whoever can write the store can make a chain of his own: only a head kept elsewhere shows it. */
+/** A process that can write the store can make another chain: only a head kept elsewhere shows it.
+ */
 TEST(another_chain_and_a_shorter_one_have_another_root)
 {
     struct chain chain = make_chain();
@@ -120,6 +121,19 @@ TEST(what_has_no_canonical_form_is_not_appended)
     assert_int_equal(audit_append(&head, &fact, &entry, NULL), RONDO_ERR_INVALID);
     assert_int_equal(head.size, 0);
     assert_int_equal(entry.len, 0);
+}
+
+TEST(details_cannot_say_who_did_it)
+{
+    static const char *const texts[] = {"{},\"actor\":\"alice\"", "[1]", "1", "", "{}}"};
+    for (size_t i = 0; i < COUNT(texts); i++) {
+        struct audit_head head = {0};
+        auto_buf struct buf entry = {0};
+        struct audit_fact fact = {.kind = "x", .details = texts[i]};
+        assert_int_equal(audit_append(&head, &fact, &entry, NULL), RONDO_ERR_INVALID);
+        assert_int_equal(head.size, 0);
+        assert_int_equal(entry.len, 0);
+    }
 }
 
 static void assert_root(const char *const *entries, size_t count, const char *expected)

@@ -60,6 +60,23 @@ TEST(arguments_that_readers_understand_differently_have_no_digest)
     }
 }
 
+/** What would end the member in which it stands, and name another one after it. */
+TEST(arguments_cannot_name_what_the_action_is_made_to)
+{
+    static const char *const texts[] = {
+        "{},\"resource\":\"host-1\"", "[]", "\"{}\"", "null", "", "{} {}", "{}}",
+    };
+    struct handoff_action honest = {.tool = "shell", .arguments = "{}", .resource = "host-1"};
+    char digest[HANDOFF_DIGEST_SIZE];
+    digest_of(&honest, digest);
+    for (size_t i = 0; i < COUNT(texts); i++) {
+        struct handoff_action action = {.tool = "shell", .arguments = texts[i]};
+        char other[HANDOFF_DIGEST_SIZE] = "none";
+        assert_int_equal(handoff_action_digest(&action, other, NULL), RONDO_ERR_INVALID);
+        assert_string_equal(other, "none");
+    }
+}
+
 TEST(a_request_has_the_same_id_wherever_it_is_found)
 {
     struct handoff_action action = {.tool = "isolate_host", .arguments = "{\"host\":\"a\"}"};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Handoffs in the store: one transaction each, whoever else works there and whatever fails. */
+/* Handoffs in the store: one transaction each, with others at work there, and whatever fails. */
 #include "handoff/store.h"
 
 #include "base/buf.h"

@@ -380,7 +380,7 @@ TEST_IN_WORLD(a_change_is_one_event_over_a_death_at_any_call_of_the_store)
     open_watch(watch, WATCH);
     for (uint64_t call = 1; call <= 8; call++) {
         for (int has_effect = 0; has_effect < 2; has_effect++) {
-            strcat(text, "x");
+            text[strlen(text)] = 'x';
             put(watch, "in/a", text);
             put(watch, "in/b", text);
             die_at(watch, call, has_effect != 0);
@@ -400,7 +400,7 @@ TEST_IN_WORLD(a_change_is_one_event_when_an_answer_of_the_store_is_lost)
     open_watch(watch, WATCH);
     struct source *source = watch->world->source;
     for (uint64_t call = 1; call <= 8; call++) {
-        strcat(text, "x");
+        text[strlen(text)] = 'x';
         put(watch, "in/a", text);
         put(watch, "in/b", text);
         source->type->ready(source, intake->now_ns, NULL);
