@@ -59,12 +59,30 @@ static void trim_history(struct agent *agent)
     trim_to(agent, agent->config.role->autonomy.max_history_messages);
 }
 
-/** A conversation of an agent with memory is resumed with its newest messages. */
-static void trim_resumed(struct agent *agent)
+/** Append what the person said last, the newest first. @param words not in the journal yet */
+static void write_said(const struct agent *agent, const char *words, struct buf *ret_text)
 {
+    const struct agent_memory *memory = &agent->memory;
+    buf_printf(ret_text, "%.*s", AGENT_SAID_BYTES, words == NULL ? "" : words);
+    for (size_t i = 0; i < AGENT_SAID && ret_text->len < AGENT_SAID_BYTES; i++) {
+        const char *said = memory->said[(memory->said_count + AGENT_SAID - 1 - i) % AGENT_SAID];
+        int room = AGENT_SAID_BYTES - (int)ret_text->len;
+        buf_printf(ret_text, " %.*s", room, said == NULL ? "" : said);
+    }
+}
+
+/**
+ * A conversation of an agent with memory is resumed with its newest messages, and with memories of
+ * what they are about. An answer that was cut off is repeated as it was requested.
+ */
+static void begin_resumed(struct agent *agent, const char *words)
+{
+    auto_buf struct buf said = {0};
     int64_t most = agent_memories_resume_messages(agent->memories);
     bool is_between = !agent->memory.has_words && !agent->memory.is_request_open;
     if (agent->is_resumed && agent->config.mode == AGENT_CHAT && most > 0 && is_between) {
+        write_said(agent, words, &said);
+        agent_memories_recall(agent->memories, buf_string(&said));
         trim_to(agent, most);
     }
     agent->is_resumed = false;
@@ -228,12 +246,12 @@ static int end_body(struct agent *agent, int next, struct rondo_error *err)
     return r;
 }
 
-/** Put the newest procedures into the system prompt. */
-static void offer_procedures(struct agent *agent)
+/** Put what the agent remembers into the system prompt. */
+static void offer_memories(struct agent *agent)
 {
     auto_buf struct buf system = {0};
     buf_append_string(&system, agent->config.system);
-    if (agent_memories_write_procedures(agent->memories, &system)) {
+    if (agent_memories_write_sections(agent->memories, &system)) {
         model_set_system(agent->model, buf_string(&system));
     }
 }
@@ -243,8 +261,8 @@ int agent_run(struct agent *agent, const char *words, struct rondo_error *err)
     int next = AGENT_CONTINUE;
     agent_begin_iteration(&agent->memory, loop_state(agent->loop)->iteration);
     agent->started_ns = clock_monotonic(runtime_clock(agent->runtime));
-    offer_procedures(agent);
-    trim_resumed(agent);
+    begin_resumed(agent, words);
+    offer_memories(agent);
     while (next == AGENT_CONTINUE) {
         next = take_step(agent, words, err);
     }

@@ -33,6 +33,9 @@ void agent_memory_fini(struct agent_memory *memory)
     plan_fini(&memory->plan);
     free(memory->summary);
     free(memory->words);
+    for (size_t i = 0; i < AGENT_SAID; i++) {
+        free(memory->said[i]);
+    }
     *memory = (struct agent_memory){0};
 }
 
@@ -55,6 +58,13 @@ void agent_end_iteration(struct agent_memory *memory)
     memory->idle = memory->usage.tool_calls == 0 ? memory->idle + 1 : 0;
 }
 
+static void keep_said(struct agent_memory *memory, const char *words)
+{
+    char **place = &memory->said[memory->said_count++ % AGENT_SAID];
+    free(*place);
+    *place = memory_dup_bytes(words, strnlen(words, AGENT_SAID_BYTES));
+}
+
 static void fold_requested(struct agent *agent, const struct journal_event *event)
 {
     struct agent_memory *memory = &agent->memory;
@@ -69,6 +79,7 @@ static void fold_requested(struct agent *agent, const struct journal_event *even
         model_write_user(agent->model, request->prompt, &message);
         history_add(&memory->history, &message, event->seq);
         memory->has_words = true;
+        keep_said(memory, request->prompt);
     }
 }
 

@@ -34,6 +34,11 @@ struct agent_usage {
     int64_t largest_in; /**< tokens of the longest request */
 };
 
+/** Messages of a person by which memories are found: the last ones. */
+#define AGENT_SAID 5
+/** Bytes of each, and of all. */
+#define AGENT_SAID_BYTES 500
+
 /** What follows from the events of an agent; see agent_fold. */
 struct agent_memory {
     struct history history;
@@ -52,7 +57,9 @@ struct agent_memory {
     int64_t reflections;    /**< requests to reflect that answered finish_task */
     enum run_finish finish; /**< accepted */
     char *summary;
-    char *words; /**< of the last reply */
+    char *words;            /**< of the last reply */
+    char *said[AGENT_SAID]; /**< what the person said last, in a ring; NULL = nothing yet */
+    size_t said_count;
 };
 
 struct agent {

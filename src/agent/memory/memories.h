@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The memories of an agent whose role has `spec.memory`: its tools, what its system prompt says of
- * learned procedures, and the episode that the end of a task leaves. What is stored commits in the
+ * The memories of an agent whose role has `spec.memory`: its tools, the sections of its system
+ * prompt, and the episode that the end of a task leaves. What is stored commits in the
  * transaction of the result that reports it. On the loop's thread. An agent without memories has
  * NULL, which all functions take.
  */
@@ -49,10 +49,17 @@ bool agent_memories_model(const struct agent_memories *memories,
                           struct policy_resource *ret_resource);
 
 /**
- * Append the newest procedures to the system prompt.
+ * A conversation is resumed: find facts and episodes about what was said last, by their words. They
+ * are a section of the system prompt from now on.
+ * @param question what the person said last
+ */
+void agent_memories_recall(struct agent_memories *memories, const char *question);
+
+/**
+ * Append the sections of the system prompt: the newest procedures, and what was recalled.
  * @return false when they are the same as the last time or cannot be read; nothing is appended then
  */
-bool agent_memories_write_procedures(struct agent_memories *memories, struct buf *ret_system);
+bool agent_memories_write_sections(struct agent_memories *memories, struct buf *ret_system);
 
 /** Remember how the task ended, with the next commit. @param status "completed", ... */
 void agent_memories_record_end(struct agent_memories *memories, const char *status,
