@@ -18,9 +18,6 @@
 #include <strings.h>
 #include <unistd.h>
 
-/** Default of memory.max_sessions. */
-#define USUAL_SESSIONS 10
-
 static void warn(const struct role *role, struct role_findings *findings, const char *path,
                  const char *format, ...) __attribute__((format(printf, 4, 5)));
 
@@ -105,16 +102,6 @@ static void find_lists(const struct role *role, bool is_on_duty, struct role_fin
     }
     find_types(role, "sinks", functions,
                "Rondo calls no function in Python: use a webhook, file or command sink", findings);
-}
-
-/** InitRunner deletes older sessions; a conversation is a run here. */
-static void find_memory(const struct role *role, struct json_object *memory,
-                        struct role_findings *findings)
-{
-    if (memory != NULL && json_get_int(memory, "max_sessions", USUAL_SESSIONS) != USUAL_SESSIONS) {
-        warn(role, findings, "spec.memory.max_sessions",
-             "has no effect: conversations are kept until `rondo gc` deletes them");
-    }
 }
 
 bool role_source_is_unreadable(const char *source)
@@ -257,7 +244,6 @@ static void find_sections(const struct role *role, enum role_use use,
     find_observability(role, use, json_member(spec, "observability"), findings);
     find_model(role, json_member(spec, "model"), findings);
     find_ingest(role, json_member(spec, "ingest"), findings);
-    find_memory(role, json_member(spec, "memory"), findings);
     struct json_object *search = json_member(spec, "tool_search");
     if (search != NULL && json_get_bool(search, "enabled", false)) {
         warn(role, findings, "spec.tool_search",

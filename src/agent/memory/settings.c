@@ -15,6 +15,8 @@
 #define EPISODES_MAX 200
 /** Messages of a resumed conversation, whatever a role says. */
 #define RESUME_MESSAGES_MAX 10000
+/** Conversations that stay open, whatever a role says. */
+#define SESSIONS_MAX 1000
 
 /** Roles with the same `store_path` share memories: by the name of the file, without its ending. */
 static char *owner_of(struct json_object *section, const char *agent_id)
@@ -81,6 +83,7 @@ int memory_settings_read(const struct role *role, const char *agent_id,
     embedding_settings_read(role, json_member(section, "embeddings"), &ret_settings->embeddings);
     ret_settings->resume_messages =
         (int64_t)clamp(json_get_int(section, "max_resume_messages", 20), RESUME_MESSAGES_MAX);
+    ret_settings->sessions = clamp(json_get_int(section, "max_sessions", 10), SESSIONS_MAX);
     return 1;
 }
 

@@ -27,6 +27,7 @@ struct memory_settings {
     char *consolidation_model;       /**< NAME or PROVIDER:NAME; NULL = the role's */
     struct embedding_settings embeddings;
     int64_t resume_messages; /**< that a resumed conversation begins with */
+    uint64_t sessions;       /**< conversations that stay open; at least 1 */
 };
 
 /**

@@ -155,6 +155,13 @@ int agent_allow_follow_ups(struct loop_spec *spec, int64_t depth, struct rondo_e
     return 0;
 }
 
+bool agent_config_is_chat(const char *json)
+{
+    auto_json struct json_object *root = NULL;
+    return json_parse(json, strlen(json), &root, NULL) == 0 &&
+           strcmp(json_get_string(root, "mode", ""), mode_names[AGENT_CHAT]) == 0;
+}
+
 /** The model that is used: "provider:name" where it was asked for, else the role's. */
 static int read_model(struct json_object *root, struct agent_config *config,
                       struct rondo_error *err)

@@ -33,5 +33,8 @@ struct model_options agent_config_model(const struct agent_config *config);
 int agent_config_read(const char *json, struct agent_config *ret_config, struct rondo_error *err);
 void agent_config_fini(struct agent_config *config);
 
+/** Whether options are those of a conversation at a terminal; the rest of them is not read. */
+bool agent_config_is_chat(const char *json);
+
 /** RONDO_ERR_INVALID when there are protections that are not given. */
 int agent_check_protected(const struct role_findings *findings, struct rondo_error *err);

@@ -80,6 +80,13 @@ int loop_fork(const struct loop_parts *parts, const char *run_id, uint64_t check
 int loop_close_run(const struct loop_parts *parts, const char *run_id, const char *message,
                    struct rondo_error *err);
 
+/**
+ * Claim a run that was parked and end it with status cancelled, as loop_close_run does. One that is
+ * paused, or whose process died, is left as it was: LOOP_CONTROL_NOTHING.
+ */
+int loop_cancel_parked(const struct loop_parts *parts, const char *run_id, const char *message,
+                       struct rondo_error *err);
+
 /** Claim a run and park it, so that it is nobody's and not one of a process that died any more. */
 int loop_park_run(const struct loop_parts *parts, const char *run_id, struct rondo_error *err);
 

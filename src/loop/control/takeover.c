@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Runs whose process died: closed, parked or taken over. They are rebuilt as for a resume, so the
- * journal has the claim, the iteration that was interrupted, and the end, in this order.
+ * Runs that nobody executes: closed, cancelled, parked or taken over. They are rebuilt as for a
+ * resume, so the journal has the claim, the iteration that was interrupted, and the end, in this
+ * order.
  */
 #include "loop/control/control.h"
 
 #include "base/error.h"
 #include "loop/driver/internal.h"
 
-int loop_close(struct loop *loop, const char *message, struct rondo_error *err)
+static int end_as(struct loop *loop, enum rondo_status status, const char *message,
+                  struct rondo_error *err)
 {
     struct journal_event event = {
         .type = JOURNAL_RUN_FINISHED,
-        .run_finished = {.status = rondo_status_name(RONDO_ERROR),
+        .run_finished = {.status = rondo_status_name(status),
                          .iterations = (int64_t)loop->state.finished,
                          .message = message},
     };
@@ -31,6 +33,11 @@ int loop_close(struct loop *loop, const char *message, struct rondo_error *err)
         loop->is_over = true;
     }
     return r;
+}
+
+int loop_close(struct loop *loop, const char *message, struct rondo_error *err)
+{
+    return end_as(loop, RONDO_ERROR, message, err);
 }
 
 /** Claim it. @return enum loop_controlled, or a negative code; *ret_loop set for LOOP_CONTROL_DONE
@@ -67,6 +74,20 @@ int loop_close_run(const struct loop_parts *parts, const char *run_id, const cha
     r = loop_close(loop, message, err);
     loop_free(loop);
     return r;
+}
+
+int loop_cancel_parked(const struct loop_parts *parts, const char *run_id, const char *message,
+                       struct rondo_error *err)
+{
+    struct loop *loop = NULL;
+    int r = claim_run(parts, run_id, &loop, err);
+    if (r != LOOP_CONTROL_DONE) {
+        return r;
+    }
+    bool is_wanted = loop->state.is_paused || loop->is_orphan;
+    r = is_wanted ? loop_park(loop, err) : end_as(loop, RONDO_CANCELLED, message, err);
+    loop_free(loop);
+    return r < 0 ? r : is_wanted ? LOOP_CONTROL_NOTHING : LOOP_CONTROL_DONE;
 }
 
 int loop_park_run(const struct loop_parts *parts, const char *run_id, struct rondo_error *err)

@@ -166,3 +166,32 @@ Feature: Memories of agents
     Then stdout mentions "episodes\":0"
     When I run `rondo memory list --kind semantic --json`
     Then stdout mentions "fills up"
+
+  @B-memory-sessions
+  Scenario: Of an agent with memory the conversations that were used last stay open, and older ones end
+    Given a role with
+      """
+      memory: {max_sessions: 2, consolidation: {interval: manual}}
+      """
+    And a model that answers
+      | says |
+      | one  |
+      | two  |
+      | tre  |
+      | four |
+    When I run `echo first | rondo run role.yaml`
+    And I run `echo second | rondo run role.yaml`
+    And I run `rondo runs`
+    Then stdout does not mention "cancelled"
+    When I run `echo third | rondo run role.yaml`
+    Then the exit code is 0
+    And stderr mentions "max_sessions: 1 older conversation of worker ended; `rondo resume"
+    And stderr mentions "opens it again"
+    When I run `rondo runs`
+    Then stdout mentions "cancelled"
+    When I run `rondo logs "$(rondo runs | awk '$3 == "cancelled" {print $1}')"`
+    Then stdout mentions "cancelled after 1 iteration: max_sessions: newer conversations of the agent stay open"
+    When I run `echo again | rondo resume "$(rondo runs | awk '$3 == "cancelled" {print $1}')"`
+    Then the exit code is 0
+    And stdout is exactly "four"
+    And stderr mentions "max_sessions: 1 older conversation of worker ended"

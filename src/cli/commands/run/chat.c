@@ -6,8 +6,11 @@
  */
 #include "cli/commands/run/chat.h"
 
+#include "agent/memory/sessions.h"
 #include "alert/result.h"
+#include "base/auto.h"
 #include "base/error.h"
+#include "base/memory.h"
 #include "cli/commands/run/run_execute.h"
 #include "cli/framework/exit_codes.h"
 #include "cli/framework/report.h"
@@ -15,6 +18,7 @@
 #include "cli/framework/telemetry_hook.h"
 #include "cli/terminal/line_input.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -111,6 +115,24 @@ static int talk(struct chat *chat, struct line_input *input, struct rondo_error 
     }
 }
 
+/** After a conversation was left: its agent keeps open as many as its role says. */
+static void end_older(const struct chat *chat, const char *agent_id, uint64_t keep)
+{
+    struct sessions_ended ended;
+    struct rondo_error err = {0};
+    if (sessions_end_older(chat->session->runtime, agent_id, keep, &ended, &err) < 0) {
+        report_warning("an older conversation was not ended: %s", err.message);
+    }
+    if (ended.count > 0 && !chat->values->wants_quiet && !chat->values->wants_json) {
+        auto_buf struct buf hint = {0};
+        session_hint(chat->session, "resume", ended.last, &hint);
+        fprintf(stderr,
+                "max_sessions: %" PRIu64 " older conversation%s of %s ended; `%s` opens %s\n",
+                ended.count, ended.count == 1 ? "" : "s", agent_id, buf_string(&hint),
+                ended.count == 1 ? "it again" : "the newest of them again");
+    }
+}
+
 static int finish(struct chat *chat, int turn, struct rondo_error *err)
 {
     char run_id[ID_SIZE];
@@ -123,10 +145,15 @@ static int finish(struct chat *chat, int turn, struct rondo_error *err)
         }
         return run_summary_print(chat->session, run_id, 0, chat->values, chat->agent);
     }
+    auto_free char *agent_id = memory_dup_string(loop_spec(chat->loop)->agent_id);
+    uint64_t keep = sessions_kept(loop_spec(chat->loop));
     int r = turn < 0 ? turn : loop_park(chat->loop, err);
     loop_free(chat->loop);
     if (r < 0) {
         return report_error_as(err, chat->values->wants_json != 0);
+    }
+    if (keep > 0) {
+        end_older(chat, agent_id, keep);
     }
     if (chat->values->wants_json) {
         run_summary_print(chat->session, run_id, 0, chat->values, chat->agent);
