@@ -139,8 +139,9 @@ struct store_batch {
     const struct store_memory_change *memories; /**< applied in their order, with the events */
     size_t memory_count;
     struct store_summary summary;
-    int64_t lease_ns;          /**< the lease is renewed by this much; 0 gives the run up */
-    uint64_t mail_taken;       /**< letters with an id up to this one are deleted */
+    int64_t lease_ns;    /**< the lease is renewed by this much; 0 gives the run up, and may be
+                              of a run that nobody holds: then no owner was seen alive */
+    uint64_t mail_taken; /**< letters with an id up to this one are deleted */
     uint64_t keep_checkpoints; /**< prune to this many newest ones now; 0 = do not prune */
 };
 

@@ -144,11 +144,13 @@ const char *const sqlite_statements[SQL_COUNT] = {
     [SQL_RUN_RENEW] = "UPDATE runs SET lease_until_ns = ?2, alive_ns = ?3,"
                       " alive_monotonic_ns = ?4 WHERE owner = ?1 AND owner <> ''",
     [SQL_RUN_UPDATE] =
-        "UPDATE runs SET lease_until_ns = ?2, alive_ns = ?3, updated_ns = ?3, ended_ns = ?4,"
+        "UPDATE runs SET lease_until_ns = ?2, alive_ns = iif(owner = '', alive_ns, ?3),"
+        " updated_ns = ?3, ended_ns = ?4,"
         " status = ?5, iteration = ?6, iteration_limit = ?7, conditions_met = ?8,"
         " conditions_total = ?9, tokens = ?10, cost_micro = ?11, last_seq = ?12,"
         " last_position = ?13, last_checkpoint = ?14, last_checkpoint_key = ?15,"
-        " warnings = ?16, is_paused = ?17, alive_monotonic_ns = ?18 WHERE key = ?1",
+        " warnings = ?16, is_paused = ?17,"
+        " alive_monotonic_ns = iif(owner = '', alive_monotonic_ns, ?18) WHERE key = ?1",
     [SQL_RUN_SET_LAST] = "UPDATE runs SET last_position = ?2 WHERE key = ?1",
     [SQL_RUN_RELEASE] = "UPDATE runs SET owner = '' WHERE key = ?1",
     [SQL_RUN_LIST] = RUN_LIST RUN_BEFORE RUN_NEWEST_FIRST,

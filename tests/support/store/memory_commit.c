@@ -90,8 +90,10 @@ static void apply_batch(struct memory_store *store, struct memory_run *run,
         memory_update_document(store, batch->update);
     }
     run->row.summary = batch->summary;
-    run->row.alive_ns = now_ns;
-    run->row.alive_monotonic_ns = clock_monotonic(store->clock);
+    if (run->row.owner[0] != '\0') {
+        run->row.alive_ns = now_ns;
+        run->row.alive_monotonic_ns = clock_monotonic(store->clock);
+    }
     run->row.updated_ns = now_ns;
     run->row.ended_ns = rules_ended_ns(batch->summary.status, run->row.ended_ns, now_ns);
     run->row.lease_until_ns = batch->lease_ns > 0 ? now_ns + batch->lease_ns : 0;

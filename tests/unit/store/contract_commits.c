@@ -138,6 +138,27 @@ CONTRACT_TEST(a_batch_without_a_lease_gives_the_run_up)
     assert_int_equal(test_claim(store, RUN_A, "owner-b").outcome, STORE_CLAIMED);
 }
 
+CONTRACT_TEST(a_run_that_nobody_holds_takes_a_batch_of_its_last_epoch)
+{
+    struct contract *contract = *state;
+    struct store *store = contract->store;
+    struct store_event event = test_event("{}");
+    test_create(store, RUN_A, "agent", false);
+    struct store_batch batch = test_batch(RUN_A, 1, 1, &event, 1);
+    batch.lease_ns = 0;
+    test_commit(store, &batch);
+    test_clock_advance(&contract->clock, 9);
+    batch.first_seq = 2;
+    assert_int_equal(test_commit(store, &batch).outcome, STORE_COMMITTED);
+    struct store_run run = test_get(store, RUN_A);
+    assert_string_equal(run.owner, "");
+    assert_int_equal(run.updated_ns, TEST_EPOCH_NS + 9);
+    assert_int_equal(run.alive_ns, TEST_EPOCH_NS); /* No owner was seen. */
+    test_claim(store, RUN_A, "owner-b");
+    batch.first_seq = 3;
+    assert_int_equal(test_commit(store, &batch).outcome, STORE_FENCED);
+}
+
 CONTRACT_TEST(a_gap_in_the_sequence_is_refused)
 {
     struct store *store = ((struct contract *)*state)->store;
