@@ -53,19 +53,28 @@ static void add_calls(const char *calls, struct buf *out)
     }
 }
 
+static void add_tokens(int64_t in, int64_t out_tokens, struct buf *out)
+{
+    if (in > 0 || out_tokens > 0) {
+        buf_printf(out, ", tokens %" PRId64 "in/%" PRId64 "out", in, out_tokens);
+    }
+}
+
+static void add_cost(int64_t cost_micro, struct buf *out)
+{
+    if (cost_micro != 0) {
+        buf_append_string(out, ", cost ");
+        text_cost(cost_micro, out);
+    }
+}
+
 static void add_usage(const struct event_model_replied *event, struct buf *out)
 {
-    if (event->tokens_in > 0 || event->tokens_out > 0) {
-        buf_printf(out, ", tokens %" PRId64 "in/%" PRId64 "out", event->tokens_in,
-                   event->tokens_out);
-    }
+    add_tokens(event->tokens_in, event->tokens_out, out);
     if (event->tokens_cached > 0) {
         buf_printf(out, " (%" PRId64 " cached)", event->tokens_cached);
     }
-    if (event->cost_micro != 0) {
-        buf_append_string(out, ", cost ");
-        text_cost(event->cost_micro, out);
-    }
+    add_cost(event->cost_micro, out);
 }
 
 /** Why a reply ended, where that makes it less than an answer; NULL = it does not. */
@@ -166,4 +175,45 @@ void describe_history_trimmed(const struct event_history_trimmed *event, struct 
     int64_t dropped = event_dropped_messages(event);
     buf_printf(out, "conversation trimmed: %" PRId64 " message%s dropped, %" PRId64 " kept",
                dropped, dropped == 1 ? "" : "s", event->messages_before - dropped);
+}
+
+static void add_counted(int64_t count, const char *noun, struct buf *out)
+{
+    buf_printf(out, "%" PRId64 " %s%s", count, noun, count == 1 ? "" : "s");
+}
+
+void describe_consolidation_started(const struct event_consolidation_started *event,
+                                    struct buf *out)
+{
+    buf_append_string(out, "deriving facts from ");
+    add_counted(event->episodes, "episode", out);
+    describe_add_name(" with ", event->model, out);
+    if (event->attempt > 1) {
+        buf_printf(out, ", attempt %" PRId64, event->attempt);
+    }
+}
+
+void describe_consolidation_finished(const struct event_consolidation_finished *event,
+                                     struct buf *out)
+{
+    bool has_failed = is_failed(event->outcome);
+    if (has_failed) {
+        buf_append_string(out, "no facts derived from ");
+    } else {
+        buf_append_string(out, "derived ");
+        add_counted(event->facts, "fact", out);
+        buf_append_string(out, " from ");
+    }
+    add_counted(event->episodes, "episode", out);
+    if (event->duration_ns > 0) {
+        describe_add_duration(event->duration_ns, out);
+    }
+    add_tokens(event->tokens_in, event->tokens_out, out);
+    add_cost(event->cost_micro, out);
+    describe_add_message(": ", has_failed ? event->message : NULL, out);
+}
+
+enum event_level level_consolidation_finished(const struct event_consolidation_finished *event)
+{
+    return is_failed(event->outcome) ? EVENT_LEVEL_FAILURE : EVENT_LEVEL_INFO;
 }

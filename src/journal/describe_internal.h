@@ -15,6 +15,7 @@ enum event_level level_model_replied(const struct event_model_replied *event);
 enum event_level level_tool_finished(const struct event_tool_finished *event);
 enum event_level level_condition_evaluated(const struct event_condition_evaluated *event);
 enum event_level level_verification_finished(const struct event_verification_finished *event);
+enum event_level level_consolidation_finished(const struct event_consolidation_finished *event);
 enum event_level level_run_finished(const struct event_run_finished *event);
 
 /** Characters of explanations and summaries, and of names, arguments and replies, that are kept. */

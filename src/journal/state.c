@@ -76,16 +76,18 @@ static int64_t add_saturating(int64_t a, int64_t b)
 
 /**
  * Count the time since the event before. A claim, or a fork, begins a new stretch: of the time
- * before it only the part counts in which the former owner was alive. A pause that was asked for in
- * a body begins after it. Waiting for a person does not count.
+ * before it only the part counts in which the former owner was alive. What is recorded of a run
+ * that nobody executes takes no time of it. A pause that was asked for in a body begins after it.
+ * Waiting for a person does not count.
  */
 static void fold_time(struct run_state *state, const struct journal_event *event)
 {
     int64_t until = event->time_ns;
     if (event->type == JOURNAL_RUN_CLAIMED) {
         until = event->run_claimed.alive_ns;
-    } else if (event->type == JOURNAL_RUN_FORKED) {
-        until = 0;
+    } else if (event->type == JOURNAL_RUN_FORKED || event->type == JOURNAL_CONSOLIDATION_STARTED ||
+               event->type == JOURNAL_CONSOLIDATION_FINISHED) {
+        until = 0; /* Nobody executed the run. */
     } else if (event->type == JOURNAL_PERSON_ANSWERED && event->person_answered.waited_ns > 0) {
         until = add_saturating(until, -event->person_answered.waited_ns);
     } else if (event->type == JOURNAL_TIME_SKIPPED) {

@@ -543,6 +543,13 @@ static bool is_sampled(const struct spans *spans, const char *run_id)
     return otel_is_sampled(spans->options.environment, id);
 }
 
+/** What comes after a run has no span: it must not bring back a run that is over. */
+static bool is_afterwards(const struct journal_entry *entry)
+{
+    return entry->is_known && (entry->event.type == JOURNAL_CONSOLIDATION_STARTED ||
+                               entry->event.type == JOURNAL_CONSOLIDATION_FINISHED);
+}
+
 bool spans_add(struct spans *spans, const struct journal_entry *entry)
 {
     if (!is_sampled(spans, entry->run_id)) {
@@ -555,6 +562,12 @@ bool spans_add(struct spans *spans, const struct journal_entry *entry)
     if (run != NULL && entry->event.seq != run->seq + 1) {
         drop_run(spans, run); /* Events were skipped: what is remembered is wrong. */
         run = NULL;
+    }
+    if (is_afterwards(entry)) {
+        if (run != NULL) {
+            run->seq = entry->event.seq;
+        }
+        return true;
     }
     if (run == NULL && entry->event.seq != 1) {
         return false;

@@ -390,6 +390,8 @@ static void check_event(struct sim_run *run, const struct journal_event *event, 
     case JOURNAL_PERSON_ANSWERED:
     case JOURNAL_PLAN_UPDATED:
     case JOURNAL_HISTORY_TRIMMED:
+    case JOURNAL_CONSOLIDATION_STARTED:
+    case JOURNAL_CONSOLIDATION_FINISHED:
         require(false, "%s without an agent, or of good policies", journal_type_name(event->type));
         break;
     case JOURNAL_ITERATION_STARTED:

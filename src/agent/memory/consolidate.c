@@ -16,7 +16,10 @@
 #include "base/error.h"
 #include "base/json/json.h"
 #include "base/memory.h"
+#include "base/text/plain.h"
 #include "base/text/redact.h"
+#include "journal/backward.h"
+#include "loop/control/control.h"
 #include "loop/driver/driver.h"
 #include "loop/policy_request.h"
 #include "policy/gate.h"
@@ -67,6 +70,87 @@ struct batch_work {
 static int64_t now_of(const struct batch_work *work)
 {
     return clock_now(runtime_clock(work->parts->runtime));
+}
+
+/* ---- The journal ----------------------------------------------------------------------------- */
+
+/** Events that are looked at for the last one about a consolidation. */
+#define LOOKED_AT 1000
+
+static void write_model(const struct batch_work *work, struct buf *ret_name)
+{
+    buf_printf(ret_name, "%s:%s", work->config.provider, work->config.model);
+}
+
+static int record_started(struct batch_work *work, struct rondo_error *err)
+{
+    auto_buf struct buf model = {0};
+    write_model(work, &model);
+    const struct journal_event event = {
+        .type = JOURNAL_CONSOLIDATION_STARTED,
+        .consolidation_started = {.attempt = work->due->attempts + 1,
+                                  .episodes = (int64_t)work->batch.episode_count,
+                                  .model = buf_string(&model)},
+    };
+    int r = loop_record_after(work->parts->runtime, work->batch.run_id, &event, err);
+    return r < 0 ? r : 0;
+}
+
+static bool see_type(const struct store_event *event, void *context)
+{
+    enum journal_type type;
+    bool *is_finished = context;
+    *is_finished =
+        journal_type_from_name(event->type, &type) && type == JOURNAL_CONSOLIDATION_FINISHED;
+    return false;
+}
+
+/** Whether a process that died since has recorded the end. @return 1, 0 or a negative code */
+static int is_finish_recorded(struct batch_work *work, struct rondo_error *err)
+{
+    static const char *const types[] = {"memory.consolidation_started",
+                                        "memory.consolidation_finished", NULL};
+    struct rondo_error why = {0};
+    struct store_run run;
+    bool is_finished = false;
+    uint64_t reached = 0;
+    int r = work->store->ops->get_run(work->store, work->batch.run_id, &run, &why);
+    if (r < 0) {
+        return r == RONDO_ERR_NOT_FOUND ? 0 : error_set(err, r, "%s", why.message);
+    }
+    const struct backward backward = {.run_id = work->batch.run_id,
+                                      .before = run.last_seq + 1,
+                                      .types = types,
+                                      .window = 16,
+                                      .most = LOOKED_AT};
+    r = backward_visit(work->store, &backward, see_type, &is_finished, &reached, err);
+    return r < 0 ? r : is_finished;
+}
+
+/** @param problem why there are no facts; NULL = they are stored */
+static int record_finished(struct batch_work *work, size_t facts, const char *problem,
+                           struct rondo_error *err)
+{
+    const struct consolidation_batch *batch = &work->batch;
+    auto_buf struct buf model = {0};
+    write_model(work, &model);
+    const struct journal_event event = {
+        .type = JOURNAL_CONSOLIDATION_FINISHED,
+        .consolidation_finished = {.outcome = problem == NULL ? "ok" : "failed",
+                                   .episodes = (int64_t)batch->episode_count,
+                                   .facts = (int64_t)facts,
+                                   .model = buf_string(&model),
+                                   .tokens_in = batch->tokens_in,
+                                   .tokens_out = batch->tokens_out,
+                                   .cost_micro = batch->cost_micro,
+                                   .duration_ns = batch->duration_ns,
+                                   .message = problem},
+    };
+    int r = problem == NULL ? is_finish_recorded(work, err) : 0;
+    if (r == 0) {
+        r = loop_record_after(work->parts->runtime, batch->run_id, &event, err);
+    }
+    return r < 0 ? r : 0;
 }
 
 /* ---- The run: its role, its policies, its budgets -------------------------------------------- */
@@ -225,12 +309,27 @@ static int send(struct batch_work *work, struct model_reply *ret_reply)
     return r;
 }
 
+/** Keep what the request used: for the journal and the report. */
+static void note_usage(struct batch_work *work, const struct model_reply *reply)
+{
+    struct consolidation_batch *batch = &work->batch;
+    struct consolidation_report *report = work->report;
+    batch->tokens_in = reply->usage.input;
+    batch->tokens_out = reply->usage.output;
+    batch->cost_micro = reply->has_cost ? reply->cost_micro : COST_UNKNOWN;
+    batch->duration_ns = reply->duration_ns;
+    report->tokens += reply->usage.input + reply->usage.output;
+    report->cost_micro += reply->has_cost ? reply->cost_micro : 0;
+    report->is_cost_unknown = report->is_cost_unknown || !reply->has_cost;
+}
+
 /** @return 0, or a negative code: work->problem says why */
 static int ask(struct batch_work *work, const struct budget_rules *rules)
 {
     struct model_reply reply = {0};
     int r = send(work, &reply);
     if (r == 0) {
+        note_usage(work, &reply);
         r = account(work, rules, &reply);
     }
     if (r == 0 && reply.failure != MODEL_OK) {
@@ -325,7 +424,10 @@ static size_t prepare_facts(const struct batch_work *work, struct memories_item 
     return count;
 }
 
-/** Store the facts and mark the episodes, in one transaction. Doing it again changes nothing. */
+/**
+ * Store the facts and mark the episodes, in one transaction. Doing it again changes nothing.
+ * @return how many facts, or a negative code
+ */
 static int apply(struct batch_work *work, struct rondo_error *err)
 {
     const struct consolidation_batch *batch = &work->batch;
@@ -357,7 +459,7 @@ static int apply(struct batch_work *work, struct rondo_error *err)
         memories_item_fini(&items[i]);
     }
     free(changes);
-    return r;
+    return r < 0 ? r : (int)facts;
 }
 
 /* ---- A batch --------------------------------------------------------------------------------- */
@@ -374,10 +476,18 @@ static int obtain_reply(struct batch_work *work, enum batch_outcome *ret_outcome
     *ret_outcome = BATCH_NOTHING;
     if (work->batch.episode_count > 0) {
         *ret_outcome = BATCH_FAILED;
+        r = record_started(work, err);
+        if (r < 0) {
+            return r;
+        }
         r = consult(work);
         if (r == 0) {
             *ret_outcome = BATCH_HELD;
             return record_reply(work->store, &work->batch, by, now_of(work), err);
+        }
+        r = record_finished(work, 0, work->problem.message, err);
+        if (r < 0) {
+            return r;
         }
     }
     return record_release(work->store, &work->batch, err);
@@ -396,6 +506,9 @@ static int do_batch(struct batch_work *work, enum batch_outcome *ret_outcome,
         return r;
     }
     r = apply(work, err);
+    if (r >= 0) {
+        r = record_finished(work, (size_t)r, NULL, err);
+    }
     if (r == 0) {
         *ret_outcome = BATCH_DONE;
         r = record_release(work->store, &work->batch, err);
@@ -541,6 +654,21 @@ int consolidation_work(const struct consolidation_parts *parts, const char *agen
         r = work_on(parts, &list[i], ret_report, err);
     }
     return r;
+}
+
+void consolidation_describe(const struct consolidation_report *report, struct buf *ret_text)
+{
+    int64_t cost_micro = report->is_cost_unknown ? COST_UNKNOWN : report->cost_micro;
+    buf_printf(ret_text, "%" PRIu64 " fact%s from %" PRIu64 " episode%s", report->facts,
+               report->facts == 1 ? "" : "s", report->episodes, report->episodes == 1 ? "" : "s");
+    if (report->tokens > 0) {
+        buf_printf(ret_text, " (%" PRId64 " tokens", report->tokens);
+        buf_append_string(ret_text, cost_micro == 0 ? "" : ", cost ");
+        if (cost_micro != 0) {
+            text_cost(cost_micro, ret_text);
+        }
+        buf_append_string(ret_text, ")");
+    }
 }
 
 /* ---- On demand ------------------------------------------------------------------------------- */

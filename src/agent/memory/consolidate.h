@@ -9,6 +9,10 @@
  * next one stores under the same ids. Facts, the marks of their episodes and the pruning are one
  * transaction.
  *
+ * Before a request and after it the journal of the run for which it is made gets an event. The
+ * second one is recorded once the facts are stored, and exactly once, unless somebody resumes the
+ * run meanwhile: then it is left out.
+ *
  * The request is one of the agent: its policies, its budgets and its keys. Functions block for as
  * long as the model takes; any thread.
  */
@@ -16,6 +20,7 @@
 
 #include "loop/runtime.h"
 
+struct buf;
 struct http_client;
 
 struct consolidation_parts {
@@ -33,9 +38,12 @@ struct consolidation_report {
     uint64_t batches;  /**< that a model was asked about */
     uint64_t episodes; /**< consolidated */
     uint64_t facts;    /**< stored */
-    uint64_t waiting;  /**< runs that are due later: another process is at it, or it has failed */
-    int64_t next_ns;   /**< wall clock: when to look again, if no run of this process ends before;
-                            0 = nothing is known to become due */
+    int64_t tokens;    /**< that models used, also where they failed */
+    int64_t cost_micro;
+    bool is_cost_unknown; /**< of some of them the price is not known */
+    uint64_t waiting; /**< runs that are due later: another process is at it, or it has failed */
+    int64_t next_ns;  /**< wall clock: when to look again, if no run of this process ends before;
+                           0 = nothing is known to become due */
     char problem[RONDO_ERROR_MESSAGE_SIZE]; /**< of the last one that failed, or "" */
 };
 
@@ -55,6 +63,9 @@ int consolidation_work(const struct consolidation_parts *parts, const char *agen
  */
 int consolidation_work_all(const struct consolidation_parts *parts, const char *agent_id,
                            struct consolidation_report *ret_report, struct rondo_error *err);
+
+/** Append "1 fact from 2 episodes" and what that used, for people. Pure. */
+void consolidation_describe(const struct consolidation_report *report, struct buf *ret_text);
 
 /* ---- The thread of a server ------------------------------------------------------------------ */
 

@@ -143,6 +143,10 @@ static void write_batch(const struct consolidation_batch *batch, const char *by,
     json_write_int(&writer, "until_ns", until_ns);
     json_write_string(&writer, "run_id", batch->run_id);
     json_write_bool(&writer, "is_replied", batch->is_replied);
+    json_write_int(&writer, "tokens_in", batch->tokens_in);
+    json_write_int(&writer, "tokens_out", batch->tokens_out);
+    json_write_int(&writer, "cost_micro", batch->cost_micro);
+    json_write_int(&writer, "duration_ns", batch->duration_ns);
     json_begin_array(&writer, "episodes");
     for (size_t i = 0; i < batch->episode_count; i++) {
         json_write_int(&writer, NULL, batch->episodes[i]);
@@ -198,6 +202,10 @@ static void read_reply(struct json_object *root, struct consolidation_batch *bat
     size_t count =
         json_object_is_type(episodes, json_type_array) ? json_object_array_length(episodes) : 0;
     batch->is_replied = true;
+    batch->tokens_in = json_get_int(root, "tokens_in", 0);
+    batch->tokens_out = json_get_int(root, "tokens_out", 0);
+    batch->cost_micro = json_get_int(root, "cost_micro", 0);
+    batch->duration_ns = json_get_int(root, "duration_ns", 0);
     copy_member(root, "run_id", batch->run_id, sizeof(batch->run_id));
     for (size_t i = 0; i < count && i < CONSOLIDATION_EPISODES; i++) {
         batch->episodes[batch->episode_count++] =

@@ -53,6 +53,10 @@ struct consolidation_batch {
     size_t episode_count;
     struct consolidation_fact facts[CONSOLIDATION_FACTS];
     size_t fact_count;
+    int64_t tokens_in; /* that the reply used, as its figures */
+    int64_t tokens_out;
+    int64_t cost_micro; /* COST_UNKNOWN = not known */
+    int64_t duration_ns;
     uint64_t version; /* of the document */
 };
 

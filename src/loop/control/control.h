@@ -69,6 +69,17 @@ int loop_fork(const struct loop_parts *parts, const char *run_id, uint64_t check
               const struct loop_limits *change, const char *by, char ret_run_id[ID_SIZE],
               struct rondo_error *err);
 
+struct journal_event;
+
+/**
+ * Record an event of a run that nobody executes: what was done about it afterwards. It must not be
+ * one that is folded (journal/state.c).
+ * @param event its seq and time are ignored
+ * @return 1; 0 when somebody executes the run or it is gone: then nothing was recorded; or a code
+ */
+int loop_record_after(struct runtime *runtime, const char *run_id,
+                      const struct journal_event *event, struct rondo_error *err);
+
 /* ---- What a server does with runs whose process died: LOOP_CONTROL_POSTED does not come of these
  */
 

@@ -119,6 +119,10 @@ Feature: Memories of agents
     Then the exit code is 0
     And stderr mentions "memory: 1 fact from 1 episode"
     And the system prompt of request 2 mentions "CATEGORY: fact"
+    And the journal has an event "memory.consolidation_finished" with
+      | outcome  | ok |
+      | episodes | 1  |
+      | facts    | 1  |
     When I run `rondo memory list --kind semantic --json`
     Then stdout mentions "The disk of stage-2 fills up."
     And stdout mentions "consolidation"

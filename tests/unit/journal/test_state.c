@@ -174,6 +174,18 @@ TEST(time_counts_only_while_an_owner_was_alive)
     assert_int_equal(run.active_ns - before, 350);
 }
 
+TEST(what_is_recorded_while_nobody_executes_the_run_takes_no_time)
+{
+    struct run_state run = begun();
+    int64_t before = run.active_ns;
+    int64_t last = run.last_event_ns;
+    ADD(&run, .type = JOURNAL_CONSOLIDATION_STARTED, .time_ns = last + 1000);
+    ADD(&run, .type = JOURNAL_CONSOLIDATION_FINISHED, .time_ns = last + 5000);
+    ADD(&run, .type = JOURNAL_RUN_CLAIMED, .time_ns = last + 9000,
+        .run_claimed = {.epoch = 2, .alive_ns = last + 5000});
+    assert_int_equal(run.active_ns, before);
+}
+
 TEST(a_pause_counts_no_time_between_bodies_and_all_of_it_inside_one)
 {
     struct run_state run = {0};

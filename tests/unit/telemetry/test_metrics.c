@@ -66,6 +66,17 @@ TEST(tokens_go_to_the_model_that_was_asked)
     metrics_free(metrics);
 }
 
+TEST(what_consolidation_used_counts_for_its_model)
+{
+    struct metrics *metrics = metrics_new();
+    count_event(metrics, RUN_A, 9, "memory.consolidation_finished",
+                "{\"outcome\":\"ok\",\"model\":\"openai:x\",\"tokens_in\":10,\"tokens_out\":2,"
+                "\"cost_micro\":1500000}");
+    assert_line(metrics, "rondo_model_tokens_total{model=\"openai:x\",kind=\"output\"} 2");
+    assert_line(metrics, "rondo_model_cost_total{model=\"openai:x\"} 1.5");
+    metrics_free(metrics);
+}
+
 TEST(what_a_fork_has_copied_counts_once)
 {
     struct metrics *metrics = metrics_new();

@@ -299,6 +299,16 @@ WORLD_TEST(a_later_execution_links_to_the_one_before)
     assert_false(json_object_object_get_ex(first, "links", NULL));
 }
 
+WORLD_TEST(what_comes_after_a_run_has_no_span)
+{
+    struct telemetry_world *world = *state;
+    run_told(world, whole_run);
+    size_t count = world->count;
+    static const struct told later[] = {{9000, "memory.consolidation_finished", "{\"facts\":1}"}};
+    run_told(world, later);
+    assert_int_equal(world->count, count);
+}
+
 WORLD_TEST(a_parked_execution_is_no_error)
 {
     struct telemetry_world *world = *state;

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /* rondo memory consolidate. */
 #include "agent/memory/consolidate.h"
+#include "base/auto.h"
 #include "base/error.h"
+#include "base/json/json.h"
 #include "cli/commands/memory/commands.h"
 #include "cli/framework/common_options.h"
 #include "cli/framework/report.h"
@@ -40,14 +42,24 @@ static void print_report(const struct consolidation_report *report, bool wants_j
 {
     auto_buf struct buf out = {0};
     if (wants_json) {
-        buf_printf(&out,
-                   "{\"episodes\":%" PRIu64 ",\"facts\":%" PRIu64 ",\"waiting\":%" PRIu64 "}\n",
-                   report->episodes, report->facts, report->waiting);
+        struct json_writer writer = json_writer(&out);
+        json_begin_object(&writer, NULL);
+        json_write_int(&writer, "episodes", (int64_t)report->episodes);
+        json_write_int(&writer, "facts", (int64_t)report->facts);
+        json_write_int(&writer, "waiting", (int64_t)report->waiting);
+        json_write_int(&writer, "tokens", report->tokens);
+        if (report->is_cost_unknown) {
+            json_write_null(&writer, "cost_micro");
+        } else {
+            json_write_int(&writer, "cost_micro", report->cost_micro);
+        }
+        json_end_object(&writer);
+        buf_append_string(&out, "\n");
         report_output(&out);
         return;
     }
-    fprintf(stderr, "%" PRIu64 " fact%s from %" PRIu64 " episode%s\n", report->facts,
-            report->facts == 1 ? "" : "s", report->episodes, report->episodes == 1 ? "" : "s");
+    consolidation_describe(report, &out);
+    fprintf(stderr, "%s\n", buf_string(&out));
     if (report->waiting > 0) {
         fprintf(stderr, "%" PRIu64 " run%s left for later, or for another process\n",
                 report->waiting, report->waiting == 1 ? "" : "s");

@@ -3,9 +3,9 @@
 #include "cli/commands/run/run_memory.h"
 
 #include "agent/memory/consolidate.h"
+#include "base/auto.h"
 #include "cli/framework/signals.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 
 void run_consolidate(struct session *session, struct http_client *http, const char *prices_file,
@@ -23,7 +23,8 @@ void run_consolidate(struct session *session, struct http_client *http, const ch
     } else if (report.problem[0] != '\0') {
         fprintf(stderr, "rondo: memories are not consolidated yet: %s\n", report.problem);
     } else if (report.episodes > 0 && !is_quiet) {
-        fprintf(stderr, "memory: %" PRIu64 " fact%s from %" PRIu64 " episode%s\n", report.facts,
-                report.facts == 1 ? "" : "s", report.episodes, report.episodes == 1 ? "" : "s");
+        auto_buf struct buf text = {0};
+        consolidation_describe(&report, &text);
+        fprintf(stderr, "memory: %s\n", buf_string(&text));
     }
 }

@@ -144,6 +144,32 @@ SCENE_TEST(episodes_become_facts_once)
     expect_facts(scene, BOTH_FACTS);
 }
 
+SCENE_TEST(the_journal_and_the_report_say_what_became_of_episodes)
+{
+    struct agent_scene *scene = *state;
+    write_facts(scene, TWO_FACTS);
+    play(scene, MEMORY(""));
+    struct consolidation_report report = work(scene);
+    auto_buf struct buf text = {0};
+    consolidation_describe(&report, &text);
+    assert_string_equal(buf_string(&text), "2 facts from 2 episodes (77 tokens)");
+    assert_int_equal(scene_events(scene, "memory.consolidation_started",
+                                  "{\"attempt\":1,\"episodes\":2,\"model\":\"scripted:"
+                                  "facts.jsonl\"}"),
+                     1);
+    assert_int_equal(scene_events(scene, "memory.consolidation_finished",
+                                  "{\"outcome\":\"ok\",\"episodes\":2,\"facts\":2,"
+                                  "\"model\":\"scripted:facts.jsonl\","
+                                  "\"tokens_in\":70,\"tokens_out\":7,\"cost_micro\":0,"),
+                     1);
+    struct store_run run;
+    struct store *store = scene->fixture->memory;
+    assert_int_equal(store->ops->get_run(store, scene->world->run_id, &run, NULL), 0);
+    assert_int_equal(run.summary.status, RONDO_COMPLETED);
+    assert_int_equal(run.summary.tokens, 0); /* It is not the run's. */
+    assert_string_equal(run.owner, "");
+}
+
 SCENE_TEST(a_reply_without_facts_consolidates_all_the_same)
 {
     struct agent_scene *scene = *state;
@@ -221,6 +247,11 @@ SCENE_TEST(a_model_that_fails_is_asked_again_later_and_not_for_ever)
         work(scene);
     }
     assert_int_equal(tries, 6);
+    assert_int_equal(scene_events(scene, "memory.consolidation_started", NULL), 6);
+    assert_int_equal(scene_events(scene, "memory.consolidation_started", "\"attempt\":6,"), 1);
+    assert_int_equal(scene_events(scene, "memory.consolidation_finished",
+                                  "\"outcome\":\"failed\",\"episodes\":2,\"facts\":0"),
+                     6);
     assert_int_equal(kept_of(scene, STORE_EPISODIC).consolidated, 0);
 }
 
@@ -335,6 +366,15 @@ static int reserve_memories(struct store *store, const char *owner, uint32_t cou
     return goes_on ? r : RONDO_ERR_IO;
 }
 
+static int commit(struct store *store, const struct store_batch *const *batches, size_t count,
+                  struct store_commit_result *ret_results, struct rondo_error *err)
+{
+    bool happens = false;
+    bool goes_on = lives(&happens);
+    int r = happens ? dying.ops->commit(store, batches, count, ret_results, err) : 0;
+    return goes_on ? r : RONDO_ERR_IO;
+}
+
 /** Work until the process dies at a change. @return whether it died */
 static bool work_and_die(struct agent_scene *scene, unsigned dies_at, bool is_applied)
 {
@@ -345,6 +385,7 @@ static bool work_and_die(struct agent_scene *scene, unsigned dies_at, bool is_ap
     dying.own.change_documents = change_documents;
     dying.own.change_memories = change_memories;
     dying.own.reserve_memories = reserve_memories;
+    dying.own.commit = commit;
     store->ops = &dying.own;
     int r = try_work(scene, scene->fixture->runtime, &report);
     store->ops = dying.ops;
@@ -370,10 +411,14 @@ SCENE_TEST(whenever_a_process_dies_each_fact_is_there_once_in_the_end)
             expect_nothing_left(scene);
             struct kept episodes = kept_of(scene, STORE_EPISODIC);
             assert_int_equal(episodes.consolidated, 2);
+            assert_true(scene_events(scene, "memory.consolidation_started", NULL) >= 1);
+            assert_int_equal(scene_events(scene, "memory.consolidation_finished", "\"facts\":2"),
+                             1);
+            assert_int_equal(scene_events(scene, "memory.consolidation_finished", NULL), 1);
             forget_all(scene);
         }
     }
-    assert_true(deaths >= 10);
+    assert_true(deaths >= 14);
 }
 
 SCENE_TEST(episodes_of_an_agent_are_consolidated_on_demand)

@@ -450,3 +450,58 @@ FIXTURE_TEST(lists_show_the_limit_that_a_paused_run_will_have)
     assert_int_equal(continue_it(fixture, id), LOOP_CONTROL_DONE);
     assert_int_equal(row_of(fixture, id).summary.iteration_limit, RULESET_DEFAULT_ITERATIONS);
 }
+
+/* ---- What is recorded while nobody executes the run ------------------------------------------ */
+
+static int record_after(struct loop_fixture *fixture, const char *run_id)
+{
+    const struct journal_event event = {.type = JOURNAL_CONSOLIDATION_STARTED,
+                                        .consolidation_started = {.attempt = 1}};
+    return loop_record_after(fixture->runtime, run_id, &event, NULL);
+}
+
+FIXTURE_TEST(an_event_after_the_end_leaves_the_run_ended)
+{
+    struct loop_fixture *fixture = *state;
+    struct loop_spec spec = fixture_spec(0);
+    spec.max_iterations = 1;
+    struct loop *loop = fixture_start(fixture, spec);
+    fixture_iterate(loop, 1);
+    assert_int_equal(record_after(fixture, loop_run_id(loop)), 0); /* It is executed. */
+    assert_int_equal(loop_next(loop, NULL), LOOP_ENDED);
+    struct store_run before = row_of(fixture, loop_run_id(loop));
+    assert_int_equal(record_after(fixture, loop_run_id(loop)), 1);
+    struct store_run after = row_of(fixture, loop_run_id(loop));
+    assert_int_equal(after.last_seq, before.last_seq + 1);
+    assert_memory_equal(&after.summary, &before.summary, sizeof(after.summary));
+    assert_int_equal(after.ended_ns, before.ended_ns);
+    assert_int_equal(after.epoch, before.epoch);
+    loop_free(loop);
+}
+
+FIXTURE_TEST(a_parked_run_continues_after_such_an_event)
+{
+    struct loop_fixture *fixture = *state;
+    struct loop *loop = fixture_start(fixture, fixture_spec(0));
+    struct loop_opening opening;
+    fixture_iterate(loop, 2);
+    assert_int_equal(loop_park(loop, NULL), 0);
+    int64_t active_ns = loop_state(loop)->active_ns;
+    char id[ID_SIZE];
+    memcpy(id, loop_run_id(loop), sizeof(id));
+    loop_free(loop);
+    fixture->now_ns += 30 * NS_PER_S;
+    assert_int_equal(record_after(fixture, id), 1);
+    fixture->now_ns += 30 * NS_PER_S;
+    assert_int_equal(fixture_resume(fixture, id, 0, &loop, &opening), 0);
+    assert_int_equal(loop_state(loop)->active_ns, active_ns);
+    assert_int_equal(loop_next(loop, NULL), LOOP_BODY);
+    assert_int_equal(record_after(fixture, id), 0);
+    loop_free(loop);
+}
+
+FIXTURE_TEST(nothing_is_recorded_of_a_run_that_is_gone)
+{
+    struct loop_fixture *fixture = *state;
+    assert_int_equal(record_after(fixture, "0123456789abcdefghjkmnpqrs"), 0);
+}
