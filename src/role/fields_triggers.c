@@ -120,7 +120,8 @@ static const struct role_field webhook_fields[] = {
     {.name = "secret",
      .flags = FIELD_NULLABLE,
      .by_default = "null",
-     .help = "Key of the signature; ${VAR} is replaced. Without it nobody can call the webhook"},
+     .help = "Key of the signature; ${VAR} is replaced. Without it Rondo makes one, and the log of "
+             "the daemon says which file has it"},
     {.name = "signature",
      .kind = FIELD_CHOICE,
      .flags = FIELD_OWN,

@@ -386,10 +386,6 @@ void check_webhook(struct role_reader *reader, const struct yaml_node *node,
     if (!has_secret) {
         json_object_object_add(normal, "secret", json_object_new_string("<generated>"));
     }
-    if (!has_secret && !is_unsigned) {
-        reader_warning(reader, node, "give a `secret`, or `unsigned: true`",
-                       "without a secret, no one can call this webhook");
-    }
 }
 
 void check_mcp(struct role_reader *reader, const struct yaml_node *node, struct json_object *normal)

@@ -89,6 +89,23 @@ static int open_secret(struct json_object *trigger, const char *written,
     return r;
 }
 
+bool hook_key_is_left_out(struct json_object *trigger)
+{
+    return strcmp(json_get_string(trigger, "secret", NO_SECRET), NO_SECRET) == 0 &&
+           !json_get_bool(trigger, "unsigned", false);
+}
+
+int hook_key_take(struct json_object *trigger, const char *secret, struct hook_key *ret_key,
+                  struct rondo_error *err)
+{
+    struct hook_key key = {0};
+    int r = keep_secret(trigger, secret, &key, err);
+    if (r == 0) {
+        *ret_key = key;
+    }
+    return r;
+}
+
 int hook_key_open(struct json_object *trigger, const struct dotenv *dotenv,
                   struct hook_key *ret_key, struct rondo_error *err)
 {
@@ -96,7 +113,7 @@ int hook_key_open(struct json_object *trigger, const struct dotenv *dotenv,
     bool has_secret = strcmp(written, NO_SECRET) != 0;
     bool is_unsigned = json_get_bool(trigger, "unsigned", false);
     struct hook_key key = {0};
-    if (!has_secret && !is_unsigned) {
+    if (hook_key_is_left_out(trigger)) {
         return error_set(err, RONDO_ERR_INVALID,
                          "the webhook has no secret; give it a `secret`, or let anybody start the "
                          "agent with `unsigned: true`");

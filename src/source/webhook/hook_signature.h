@@ -45,11 +45,17 @@ struct hook_key {
  *        a secret that begins with "whsec_" is of the scheme `standard`, another one of `github`
  * @param dotenv variables for ${NAME} in the secret; NULL = none
  * @param ret_key hook_key_fini()
- * @return RONDO_ERR_INVALID: no secret and not unsigned, a variable that is not set, an empty
- *         secret, one that is no key of its scheme, or longer than LIMIT_HOOK_SECRET_BYTES
+ * @return RONDO_ERR_INVALID: no secret and not unsigned (hook_key_is_left_out()), a variable that
+ * is not set, an empty secret, one that is no key of its scheme, or longer than
+ * LIMIT_HOOK_SECRET_BYTES
  */
 int hook_key_open(struct json_object *trigger, const struct dotenv *dotenv,
                   struct hook_key *ret_key, struct rondo_error *err);
+/** Whether a trigger has neither a secret nor `unsigned: true`. */
+bool hook_key_is_left_out(struct json_object *trigger);
+/** The same for such a trigger, with a secret that was made for it; `$` in it is no variable. */
+int hook_key_take(struct json_object *trigger, const char *secret, struct hook_key *ret_key,
+                  struct rondo_error *err);
 /** Zero and release. A zeroed one is allowed. */
 void hook_key_fini(struct hook_key *key);
 

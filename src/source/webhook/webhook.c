@@ -19,6 +19,7 @@
 #include "source/template.h"
 #include "source/webhook/hook_conversation.h"
 #include "source/webhook/hook_ports.h"
+#include "source/webhook/hook_secret.h"
 #include "source/webhook/hook_signature.h"
 
 #include <pthread.h>
@@ -328,9 +329,36 @@ static int read_rate(struct webhook *hook, struct json_object *config, struct ro
     return 0;
 }
 
+/** The role gives no secret: one is made for it, and the log says where its owner finds it. */
+static int make_key(struct webhook *hook, struct json_object *config, struct rondo_error *err)
+{
+    const struct source_host *host = hook->source.host;
+    const struct hook_owner owner = {
+        .folder = host->folder,
+        .role = host->role,
+        .name = hook->name,
+        .is_standard = strcmp(json_get_string(config, "signature", ""), "standard") == 0,
+    };
+    char *secret = NULL;
+    auto_free char *path = NULL;
+    int r = hook_secret_keep(&owner, host->random, &secret, &path, err);
+    r = r < 0 ? r : hook_key_take(config, secret, &hook->key, err);
+    secret_free_string(secret);
+    if (r == 0 && host->log != NULL) {
+        auto_buf struct buf line = {0};
+        buf_printf(&line, "%s: the role gives no secret: requests need the one in %s", host->id,
+                   path);
+        host->log(host->context, buf_string(&line));
+    }
+    return r;
+}
+
 static int read_key(struct webhook *hook, struct json_object *config, struct rondo_error *err)
 {
     struct dotenv *dotenv = NULL;
+    if (hook_key_is_left_out(config)) {
+        return make_key(hook, config, err);
+    }
     int r = dotenv_read(hook->source.host->folder, &dotenv, err);
     if (r == 0) {
         r = hook_key_open(config, dotenv, &hook->key, err);

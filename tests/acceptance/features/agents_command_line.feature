@@ -126,6 +126,15 @@ Feature: Agents on the command line
     When I make a dry run of each
     Then each of them is blocked after two answers without a tool call, but "secure-api-gateway" is not protected
 
+  @B-role-files
+  Scenario: What InitRunner's examples say is honoured, or named
+    Given the example roles of InitRunner, unchanged
+    When I validate each
+    Then none of them loses
+      | memory.max_sessions |
+      | triggers[0]         |
+    And at least 27 of them lose nothing
+
   # ---- Output ----
 
   @B-cli

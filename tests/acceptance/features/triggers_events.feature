@@ -31,6 +31,28 @@ Feature: Triggers by webhooks, files and chats
     And the agent "worker" has 1 run
 
   @B-daemon-triggers
+  Scenario: A webhook of a role without a secret has one that Rondo made
+    Given a role with
+      """
+      triggers: [{type: webhook, port: 0}]
+      """
+    And a model that answers
+      | says       |
+      | Looked at. |
+    And a daemon of the role
+    When GitHub delivers "d1" to "/hooks/worker", signed with "guessed"
+      """
+      {"a": 1}
+      """
+    Then the answer is 403
+    When GitHub delivers "d2" to "/hooks/worker", signed with the secret that Rondo made
+      """
+      {"a": 1}
+      """
+    Then the answer is 202
+    And the run soon has the status "completed"
+
+  @B-daemon-triggers
   Scenario: Requests about one issue are turns of one conversation, each with its run
     Given a role with
       """

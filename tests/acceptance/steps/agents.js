@@ -212,6 +212,36 @@ When("I make a dry run of each", async function () {
   }
 });
 
+When("I validate each", async function () {
+  this.reports = [];
+  for (const role of this.roles) {
+    const { code, stdout, stderr } = await this.run(`rondo validate ${role}`);
+    assert.equal(code, 0, role);
+    const without = stdout.replace(/^.*?^ {2}unsupported/ms, "unsupported");
+    this.reports.push({ role, text: stderr + without });
+  }
+});
+
+// What the agent does without, or has in another form: paths of settings.
+function lost({ text }) {
+  const lines = /^(?:\S+: (?:warning|unprotected):|unsupported| {16}) *([a-z_.[\]0-9]+): /gm;
+  return [...text.matchAll(lines)].map(([, setting]) => setting.replace(/^spec\./, ""));
+}
+
+Then("none of them loses", function (table) {
+  for (const one of this.reports) {
+    for (const [setting] of table.raw()) {
+      const found = lost(one).filter((path) => path === setting);
+      assert.deepEqual(found, [], one.role);
+    }
+  }
+});
+
+Then("at least {int} of them lose nothing", function (count) {
+  const whole = this.reports.filter((one) => lost(one).length === 0);
+  assert.ok(whole.length >= count, `${whole.length} lose nothing`);
+});
+
 // The one that asks for filters of texts is refused, since Rondo does not have them.
 Then(
   "each of them is blocked after two answers without a tool call, but {string} is not protected",

@@ -60,6 +60,26 @@ TEST(a_webhook_without_a_secret_is_refused)
     expect_refused("{\"secret\":\"\"}", "is empty");
 }
 
+TEST(a_secret_is_left_out_only_without_one_and_without_unsigned)
+{
+    static const struct {
+        const char *trigger;
+        bool is_left_out;
+    } rows[] = {
+        {"{}", true},
+        {"{\"secret\":\"<generated>\"}", true},
+        {"{\"secret\":\"\"}", false},
+        {"{\"secret\":\"${NOT_SET}\"}", false},
+        {"{\"unsigned\":true}", false},
+    };
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        struct json_object *trigger = NULL;
+        assert_int_equal(json_parse(rows[i].trigger, strlen(rows[i].trigger), &trigger, NULL), 0);
+        assert_int_equal(hook_key_is_left_out(trigger), rows[i].is_left_out);
+        json_auto_put(&trigger);
+    }
+}
+
 TEST(a_webhook_may_be_unsigned_if_it_says_so)
 {
     assert_int_equal(verify("{\"unsigned\":true}", (struct hook_message){.body = "{}"}),

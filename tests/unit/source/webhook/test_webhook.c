@@ -4,8 +4,11 @@
 #include "base/auto.h"
 #include "base/hmac.h"
 #include "base/text/base64.h"
+#include "os/file.h"
+#include "os/file_folder.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 
 #define TEST_IN_WORLD(name) TEST_WITH(name, make_trigger_world, end_trigger_world)
 
@@ -75,10 +78,37 @@ static void expect_nothing(struct trigger_world *world)
 
 /* ---- Opening ---- */
 
+TEST_IN_WORLD(without_a_secret_one_is_made_that_requests_need)
+{
+    struct trigger_world *world = *state;
+    char home[] = "/tmp/rondo-hooks-XXXXXX";
+    assert_non_null(mkdtemp(home));
+    setenv("XDG_STATE_HOME", home, 1);
+    world_source(world, "webhook", "{\"signature\":\"bearer\",\"name\":\"deploys\"}");
+    const char *path = strstr(buf_string(&world->log), "requests need the one in ");
+    assert_non_null(path);
+    path += strlen("requests need the one in ");
+    auto_free char *file = strndup(path, strcspn(path, "\n"));
+    assert_non_null(strstr(file, "/rondo/hooks/deploys-"));
+    auto_buf struct buf bearer = {0};
+    buf_append_string(&bearer, "Bearer ");
+    assert_int_equal(file_read(file, 1000, &bearer, NULL), 0);
+    bearer.data[bearer.len - 1] = '\0';
+    expect_refused(call(world, (struct hook_request){"{}", {0}}), 403, "no signature");
+    expect_refused(call(world, (struct hook_request){"{}", {"authorization", "Bearer 0"}}), 403,
+                   "invalid");
+    struct hook_request genuine = {"{}", {"authorization", buf_string(&bearer)}};
+    assert_int_equal(call(world, genuine).status, 202);
+    assert_null(strstr(buf_string(&world->log), buf_string(&bearer) + strlen("Bearer ")));
+    world_source(world, "webhook", "{\"signature\":\"bearer\",\"name\":\"deploys\"}");
+    assert_int_equal(call(world, genuine).status, 202);
+    file_remove_tree(home, NULL);
+}
+
 TEST_IN_WORLD(a_webhook_needs_a_secret)
 {
     struct trigger_world *world = *state;
-    world_refuse(world, "webhook", "{}", "no secret");
+    world_refuse(world, "webhook", "{\"secret\":\"\"}", "is empty");
     world_refuse(world, "webhook", "{\"secret\":\"${HOOK_NOT_SET_ANYWHERE}\"}",
                  "HOOK_NOT_SET_ANYWHERE");
 }
