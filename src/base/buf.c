@@ -59,6 +59,7 @@ void buf_append(struct buf *buf, const void *bytes, size_t len)
 char *buf_room(struct buf *buf, size_t len)
 {
     reserve(buf, len);
+    buf->data[buf->len] = '\0'; /* Nothing may come. */
     return buf->data + buf->len;
 }
 

@@ -30,6 +30,20 @@ TEST(a_buffer_is_always_a_string)
     free(stolen);
 }
 
+TEST(room_in_which_nothing_is_written_is_no_content)
+{
+    auto_buf struct buf buf = {0};
+    char *room = buf_room(&buf, 1000);
+    memset(room, 'x', 1000); /* what memory may have been used for before */
+    room = buf_room(&buf, 1000);
+    assert_string_equal(buf_string(&buf), "");
+    memcpy(room, "kept", 4);
+    buf_grown(&buf, 4);
+    memset(buf_room(&buf, 10), 'x', 10);
+    (void)buf_room(&buf, 10);
+    assert_string_equal(buf_string(&buf), "kept");
+}
+
 TEST(a_fitted_buffer_keeps_its_content_and_grows_again)
 {
     auto_buf struct buf buf = {0};
