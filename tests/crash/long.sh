@@ -19,7 +19,7 @@ if "$here/powercut/setup.sh" "$programs/powercut" "$RONDO_VICTIM"; then
     export RONDO_POWERCUT_FOLDER="$programs/powercut"
 fi
 status=0
-for name in kill agent_kill daemon_kill policy_flip cli race frozen full_disk syscall_error syscall_kill powercut; do
+for name in kill agent_kill daemon_kill daemon_turns policy_flip cli race frozen full_disk syscall_error syscall_kill powercut; do
     "$programs/test_crash_$name" || status=1
 done
 exit $status
