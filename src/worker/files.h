@@ -6,12 +6,15 @@
  * read and removed through that descriptor (os/file_untrusted, os/file_folder), and a folder that
  * is no longer where the command was told it is makes the iteration a failed one.
  *
+ * What the result file says is parsed here too; docs/workers.md documents it.
+ *
  * Each owner has a folder of its own: one that wakes late must not touch its heir's files. One
  * thread.
  */
 #pragma once
 
 #include "base/buf.h"
+#include "journal/state.h"
 #include "rondo/error.h"
 
 #include <stddef.h>
@@ -64,3 +67,20 @@ const char *worker_files_path(const struct worker_files *files, enum worker_file
 
 /** The file that is locked while a command of the run lives. */
 const char *worker_files_lock(const struct worker_files *files);
+
+/** What a result file says. Owned texts; worker_result_fini(). */
+struct worker_result {
+    enum run_finish finish;
+    char *summary;     /**< or NULL */
+    char *custom_data; /**< JSON or NULL */
+    int64_t tokens;
+    int64_t cost_micro;
+};
+void worker_result_fini(struct worker_result *result);
+
+/**
+ * Read the content of a result file (docs/workers.md): an object with `finish`, `custom_data` and
+ * `usage`, all optional. Unknown keys are ignored, wrong types are errors that name the key.
+ */
+int worker_result_parse(const char *json, size_t len, struct worker_result *ret_result,
+                        struct rondo_error *err);

@@ -36,20 +36,3 @@ void worker_free(struct worker *worker);
  * @return 0, or a negative code when the hand-over files cannot be written
  */
 int worker_run(struct worker *worker, struct rondo_error *err);
-
-/** What a result file says. Owned texts; worker_result_fini(). */
-struct worker_result {
-    enum run_finish finish;
-    char *summary;     /**< or NULL */
-    char *custom_data; /**< JSON or NULL */
-    int64_t tokens;
-    int64_t cost_micro;
-};
-void worker_result_fini(struct worker_result *result);
-
-/**
- * Read the content of a result file (docs/workers.md): an object with `finish`, `custom_data` and
- * `usage`, all optional. Unknown keys are ignored, wrong types are errors that name the key.
- */
-int worker_result_parse(const char *json, size_t len, struct worker_result *ret_result,
-                        struct rondo_error *err);

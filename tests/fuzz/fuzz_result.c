@@ -7,7 +7,7 @@
 
 #include "base/json/json.h"
 #include "journal/event.h"
-#include "worker/worker.h"
+#include "worker/files.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What a worker may write into its result file, and what happens when it writes something else. */
 #include "support/test.h"
-#include "worker/worker.h"
+#include "worker/files.h"
 
 #include "base/memory.h"
 
