@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * How an event is described to people: one sentence, a category to filter by, and a level. The
- * command line, the API, the page, warnings and subscriptions all show these. Pure; any thread.
+ * command line, the API, the page, warnings and subscriptions all show these. And the event as
+ * programs get it, with these (the API, `rondo logs --json`). Pure; any thread.
  */
 #pragma once
 
@@ -46,6 +47,18 @@ struct event_description {
     struct buf text;
 };
 void event_describe(const struct journal_entry *entry, struct event_description *ret_description);
+
+/**
+ * Append {"run_id","seq","position","time","type","category","level","text","data"}. The data must
+ * be JSON.
+ */
+void event_json_object(const struct journal_entry *entry, struct buf *ret_buf);
+
+/** The same for an event as stored. */
+void event_json_stored(const struct store_event *event, struct buf *ret_buf);
+
+/** The same for an event that was read, and a line end. */
+void event_json(const struct journal_entry *entry, struct buf *ret_buf);
 
 /** Append why a condition is not met: "exit code 2", "timed out", ... */
 void event_condition_reason(const struct event_condition_evaluated *event, struct buf *ret_text);

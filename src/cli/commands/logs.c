@@ -7,7 +7,7 @@
 #include "cli/progress/event_line.h"
 #include "cli/progress/follow.h"
 #include "cli/terminal/text.h"
-#include "journal/entry_json.h"
+#include "journal/describe.h"
 #include "loop/owner.h"
 #include "store/find.h"
 

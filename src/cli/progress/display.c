@@ -17,7 +17,7 @@
 #include "cli/progress/view.h"
 #include "cli/terminal/terminal.h"
 #include "cli/terminal/text.h"
-#include "journal/entry_json.h"
+#include "journal/describe.h"
 #include "journal/reader.h"
 
 #include <pthread.h>

@@ -4,7 +4,7 @@
 #include "base/memory.h"
 #include "base/parse.h"
 #include "journal/backward.h"
-#include "journal/entry_json.h"
+#include "journal/describe.h"
 #include "server/api/handlers.h"
 
 #include <stdlib.h>

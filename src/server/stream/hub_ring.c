@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The newest events as frames that are ready to be sent, and the runs that they belong to. */
 #include "base/memory.h"
-#include "journal/entry_json.h"
+#include "journal/describe.h"
 #include "server/stream/hub_internal.h"
 
 #include <assert.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "journal/entry_json.h"
+#include "journal/describe.h"
 
 #include "base/buf.h"
 #include "support/test.h"
