@@ -11,7 +11,6 @@
 #include "base/text/plain.h"
 #include "journal/backward.h"
 #include "journal/event.h"
-#include "journal/reader.h"
 #include "journal/run_answer.h"
 #include "store/store.h"
 

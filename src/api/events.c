@@ -3,6 +3,7 @@
 #include "api/internal.h"
 #include "base/memory.h"
 #include "journal/describe.h"
+#include "journal/reader.h"
 #include "loop/control/control.h"
 #include "store/find.h"
 

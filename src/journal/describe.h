@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "journal/reader.h"
+#include "journal/event.h"
 
 enum event_category {
     EVENT_CATEGORY_RUN,

@@ -17,6 +17,7 @@
 #include <stdint.h>
 
 struct json_object;
+struct store_event;
 
 /** Version of the event format; a run with a newer one is refused. */
 #define JOURNAL_FORMAT 1
@@ -77,6 +78,29 @@ void journal_encode(const struct journal_event *event, struct buf *ret_buf);
 int journal_decode(const char *type_name, const char *data, size_t len,
                    struct journal_event *ret_event, struct json_object **ret_root,
                    struct rondo_error *err);
+
+/** journal_decode() for an event as stored: with its number and time. */
+int journal_decode_stored(const struct store_event *stored, struct journal_event *ret_event,
+                          struct json_object **ret_root, struct rondo_error *err);
+
+/** One event as read, with its place. */
+struct journal_entry {
+    const char *run_id;
+    uint64_t position;
+    const char *data; /**< the stored JSON */
+    const char *type_name;
+    bool is_known; /**< `event` is decoded; false for types of a newer version */
+    struct journal_event event;
+};
+
+/**
+ * Decode an event as stored, with its place.
+ * @param ret_entry set in any case; borrows from `stored` and `*ret_root`
+ * @param ret_root  NULL before; json_object_put()
+ * @return 0, also for a type of a newer version, or RONDO_ERR_CORRUPT
+ */
+int journal_entry_decode(const struct store_event *stored, struct journal_entry *ret_entry,
+                         struct json_object **ret_root, struct rondo_error *err);
 
 /** The iteration that an event belongs to; 0 when its type has none. */
 int64_t journal_event_iteration(const struct journal_event *event);

@@ -39,37 +39,6 @@ struct journal_reader {
     struct json_object *root;
 };
 
-int journal_decode_stored(const struct store_event *stored, struct journal_event *ret_event,
-                          struct json_object **ret_root, struct rondo_error *err)
-{
-    int r = journal_decode(stored->type, stored->data, stored->data_len, ret_event, ret_root, err);
-    ret_event->seq = stored->seq;
-    ret_event->time_ns = stored->time_ns;
-    return r;
-}
-
-int journal_entry_decode(const struct store_event *stored, struct journal_entry *ret_entry,
-                         struct json_object **ret_root, struct rondo_error *err)
-{
-    *ret_entry = (struct journal_entry){
-        .run_id = stored->run_id,
-        .position = stored->position,
-        .data = stored->data,
-        .type_name = stored->type,
-    };
-    int r = journal_decode_stored(stored, &ret_entry->event, ret_root, err);
-    ret_entry->is_known = r == 0;
-    if (r < 0 && r != RONDO_ERR_NOT_FOUND) {
-        error_prefix(err, "event %llu of run %s is damaged", (unsigned long long)stored->seq,
-                     stored->run_id);
-        if (err != NULL) {
-            err->code = RONDO_ERR_CORRUPT;
-        }
-        return RONDO_ERR_CORRUPT;
-    }
-    return 0;
-}
-
 struct journal_reader *journal_reader_new(struct writer *writer, const char *run_id, uint64_t after)
 {
     struct journal_reader *reader = memory_new_zero(1, sizeof(*reader));

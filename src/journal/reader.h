@@ -11,29 +11,6 @@
 struct cancel;
 struct journal_reader;
 
-/** One event as read, with its place. Borrowed until the next call on the reader. */
-struct journal_entry {
-    const char *run_id;
-    uint64_t position;
-    const char *data; /**< the stored JSON */
-    const char *type_name;
-    bool is_known; /**< `event` is decoded; false for types of a newer version */
-    struct journal_event event;
-};
-
-/** journal_decode() for an event as stored: with its number and time. */
-int journal_decode_stored(const struct store_event *stored, struct journal_event *ret_event,
-                          struct json_object **ret_root, struct rondo_error *err);
-
-/**
- * Decode an event as stored.
- * @param ret_entry set in any case; borrows from `stored` and `*ret_root`
- * @param ret_root  NULL before; json_object_put()
- * @return 0, also for a type of a newer version, or RONDO_ERR_CORRUPT
- */
-int journal_entry_decode(const struct store_event *stored, struct journal_entry *ret_entry,
-                         struct json_object **ret_root, struct rondo_error *err);
-
 /**
  * Begin to read.
  * @param writer must outlive the reader
@@ -46,7 +23,7 @@ struct journal_reader *journal_reader_new(struct writer *writer, const char *run
 void journal_reader_free(struct journal_reader *reader);
 
 /**
- * The next event; waits for one up to `timeout_ns` (0 = do not wait).
+ * The next event, borrowed until the next call; waits for one up to `timeout_ns` (0 = do not wait).
  * @param cancel may be NULL
  * @return 1 with `*ret_entry`, 0 when there is none in time, or a negative code
  */

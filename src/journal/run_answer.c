@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "journal/run_answer.h"
-#include "journal/reader.h"
+#include "journal/event.h"
 
 #include "base/json/json.h"
 #include "base/status.h"

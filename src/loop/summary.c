@@ -11,6 +11,7 @@
 #include "journal/checkpoint.h"
 #include "journal/describe.h"
 #include "journal/model_stop.h"
+#include "journal/reader.h"
 #include "loop/owner.h"
 
 #include <stdio.h>

@@ -7,7 +7,7 @@
 #pragma once
 
 #include "base/buf.h"
-#include "journal/reader.h"
+#include "journal/event.h"
 
 struct metrics;
 

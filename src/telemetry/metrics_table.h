@@ -2,6 +2,7 @@
 /* The families of metrics and their series in memory: what counting and writing share. */
 #pragma once
 
+#include "base/id.h"
 #include "telemetry/metrics.h"
 
 #include <pthread.h>

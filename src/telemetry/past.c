@@ -2,6 +2,8 @@
 /* Backwards only types are looked at; forwards events are decoded and replayed. */
 #include "telemetry/past.h"
 
+#include "journal/reader.h"
+
 #include <string.h>
 
 /** Events that one look backwards reads. */

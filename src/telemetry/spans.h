@@ -15,7 +15,7 @@
  */
 #pragma once
 
-#include "journal/reader.h"
+#include "journal/event.h"
 #include "telemetry/otel_environment.h"
 #include "telemetry/span.h"
 

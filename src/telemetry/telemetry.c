@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/text/redact.h"
+#include "journal/reader.h"
 #include "loop/owner.h"
 #include "net/client/http.h"
 #include "telemetry/exporter_record.h"

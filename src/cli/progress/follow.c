@@ -3,6 +3,7 @@
 #include "cli/progress/follow.h"
 
 #include "base/clock.h"
+#include "journal/reader.h"
 
 #include <inttypes.h>
 #include <stdio.h>

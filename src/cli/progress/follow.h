@@ -3,7 +3,7 @@
 #pragma once
 
 #include "cli/framework/session.h"
-#include "journal/reader.h"
+#include "journal/event.h"
 
 /** Called for each event, in order. */
 typedef void follow_fn(const struct journal_entry *entry, void *context);

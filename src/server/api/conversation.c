@@ -4,7 +4,7 @@
 #include "base/text/plain.h"
 #include "journal/backward.h"
 #include "journal/describe.h"
-#include "journal/reader.h"
+#include "journal/event.h"
 #include "server/api/handlers.h"
 
 #include <stdlib.h>

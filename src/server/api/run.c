@@ -6,7 +6,7 @@
 #include "journal/backward.h"
 #include "journal/checkpoint_json.h"
 #include "journal/describe.h"
-#include "journal/reader.h"
+#include "journal/event.h"
 #include "loop/limits_ahead.h"
 #include "loop/owner.h"
 #include "loop/summary.h"

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "journal/reader.h"
 #include "server/stream/hub_internal.h"
 #include "telemetry/metrics.h"
 

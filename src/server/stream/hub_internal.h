@@ -15,7 +15,7 @@
 
 #include "base/cancel.h"
 #include "base/digest.h"
-#include "journal/reader.h"
+#include "journal/event.h"
 #include "server/stream/hub.h"
 
 #include <pthread.h>

@@ -2,6 +2,7 @@
 #include "journal/describe.h"
 
 #include "base/buf.h"
+#include "store/store.h"
 #include "support/test.h"
 
 #include <string.h>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Spans of journals: what comes out, when, how it hangs together. */
+#include "journal/reader.h"
 #include "world.h"
 
 #define CREATED                                                 \
