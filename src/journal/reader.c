@@ -7,7 +7,6 @@
 
 #include "base/cancel.h"
 #include "base/clock.h"
-#include "base/error.h"
 #include "base/json/json.h"
 #include "base/memory.h"
 

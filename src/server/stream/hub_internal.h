@@ -2,8 +2,8 @@
 /*
  * What the parts of the hub share.
  *
- * hub.c         the thread: reads the journal, publishes, ticks
- * hub_ring.c    the newest events as frames, and the runs that they belong to
+ * hub.c         the thread: reads the journal, publishes, ticks; the newest events as frames, and
+ *               the runs that they belong to
  * hub_stream.c  streams of events: from the store until they have caught up, then from the ring
  * hub_table.c   streams of the table of runs
  *
@@ -164,7 +164,7 @@ struct hub_stream {
     size_t offset;
 };
 
-/* ---- hub_ring.c ------------------------------------------------------------------------------ */
+/* ---- hub.c ----------------------------------------------------------------------------------- */
 
 /** A text of `len` bytes to be filled in, with one reference. */
 struct hub_text *hub_text_new(const char *bytes, size_t len);
@@ -177,12 +177,9 @@ struct hub_text *hub_frame_new(const struct journal_entry *entry);
 struct hub_run *hub_run_get(struct hub *hub, const char *run_id);
 void hub_run_unref(struct hub_run *run);
 
-/** Put an event at the head; takes the run's reference and the text's. */
-void hub_ring_push(struct hub *hub, const struct hub_entry *entry);
 const struct hub_entry *hub_ring_at(const struct hub_ring *ring, uint64_t number);
 /** Number of the first event after a position. */
 uint64_t hub_ring_find(const struct hub_ring *ring, uint64_t position);
-void hub_ring_fini(struct hub *hub);
 
 /** The agent of a run, from memory or from the store. Not under the lock. */
 void hub_agent_of(struct hub *hub, const char *run_id, char ret_agent[LIMIT_AGENT_ID_LEN + 1]);
