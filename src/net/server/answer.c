@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Answers: a head, then a body that is there whole, or a stream that is written piece by piece.
+ * Answers: a head, then a body that is there whole, or a stream. The worker reads and writes the
+ * stream piece by piece.
  *
  * A stream that has nothing to say is asleep and costs no thread and no event. Between the source's
  * "nothing" and the sleep somebody may wake it: `is_woken` remembers that.
@@ -10,13 +11,9 @@
 #include "net/server/internal.h"
 
 #include <assert.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-
-/** A stream's piece begins with its size in so many bytes: four digits and a line end. */
-#define CHUNK_HEAD_BYTES 6
 
 static bool has_control(const char *text)
 {
@@ -162,78 +159,6 @@ void http_server_end_stream(struct http_stream *stream)
         rouse(stream);
     }
     pthread_mutex_unlock(&stream->lock);
-}
-
-/** @return whether to read the source, else `*ret_fill` */
-static bool may_read(struct http_stream *stream, enum http_fill *ret_fill)
-{
-    pthread_mutex_lock(&stream->lock);
-    bool is_over = stream->is_gone || atomic_load(&stream->server->is_stopping);
-    bool is_asleep = stream->is_asleep;
-    stream->is_woken = false;
-    pthread_mutex_unlock(&stream->lock);
-    *ret_fill = is_over ? HTTP_FILL_BROKEN : HTTP_FILL_SLEEP;
-    return !is_over && !is_asleep;
-}
-
-/** The source has nothing. @return false when it was woken meanwhile */
-static bool sleep_or_end(struct http_stream *stream, enum http_fill *ret_fill)
-{
-    pthread_mutex_lock(&stream->lock);
-    bool is_over = atomic_load(&stream->server->is_quiescing);
-    stream->is_asleep = !is_over && !stream->is_woken;
-    *ret_fill = is_over ? HTTP_FILL_END : HTTP_FILL_SLEEP;
-    bool is_settled = is_over || stream->is_asleep;
-    pthread_mutex_unlock(&stream->lock);
-    return is_settled;
-}
-
-/** Read the source once into the output, as a chunk where the client knows chunks. */
-static ssize_t read_source(struct http_connection *connection)
-{
-    struct http_stream *stream = connection->stream;
-    bool is_chunk = !connection->exchange->is_http_1_0;
-    size_t head = is_chunk ? CHUNK_HEAD_BYTES : 0;
-    char *room = buf_room(&connection->output, HTTP_SERVER_CHUNK_BYTES + head + 2);
-    ssize_t n = stream->source.read(stream->source.context, room + head, HTTP_SERVER_CHUNK_BYTES);
-    if (n > 0 && is_chunk) {
-        char size[CHUNK_HEAD_BYTES + 1];
-        snprintf(size, sizeof(size), "%04zx\r\n", (size_t)n & 0xffff);
-        memcpy(room, size, head);
-    }
-    buf_grown(&connection->output, n <= 0 ? 0 : (size_t)n + head);
-    buf_append(&connection->output, "\r\n", n > 0 && is_chunk ? 2 : 0);
-    return n;
-}
-
-static enum http_fill end_fill(struct http_connection *connection, enum http_fill fill)
-{
-    if (fill == HTTP_FILL_END) {
-        buf_append_string(&connection->output,
-                          connection->exchange->is_http_1_0 ? "" : "0\r\n\r\n");
-        http_server_close_stream(connection);
-    } else if (fill == HTTP_FILL_SLEEP) {
-        buf_fini(&connection->output); /* it may sleep for long, and there are many */
-    }
-    return fill;
-}
-
-enum http_fill http_server_fill(struct http_connection *connection)
-{
-    enum http_fill fill = HTTP_FILL_SLEEP;
-    while (may_read(connection->stream, &fill)) {
-        ssize_t n = read_source(connection);
-        if (n > 0) {
-            return HTTP_FILL_MORE;
-        }
-        if (n < 0) {
-            return end_fill(connection, HTTP_FILL_END);
-        }
-        if (sleep_or_end(connection->stream, &fill)) {
-            break;
-        }
-    }
-    return end_fill(connection, fill);
 }
 
 void http_server_close_stream(struct http_connection *connection)

@@ -356,14 +356,6 @@ unsigned http_server_read_uri(struct http_exchange *exchange);
 /** Put the answer of an exchange into the connection's output. @return false: it cannot be sent */
 bool http_server_begin_answer(struct http_connection *connection);
 
-enum http_fill {
-    HTTP_FILL_MORE = 0, /**< there is something to be sent */
-    HTTP_FILL_SLEEP,    /**< the connection is woken when there is */
-    HTTP_FILL_END,      /**< that was all */
-    HTTP_FILL_BROKEN,   /**< the end of the connection is the end of the stream */
-};
-/** Get the next piece of the connection's stream. */
-enum http_fill http_server_fill(struct http_connection *connection);
 /** Close the source of the connection's stream, if it has one. On its worker. */
 void http_server_close_stream(struct http_connection *connection);
 /** Wake a stream for good: it ends whatever its source has. */

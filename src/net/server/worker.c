@@ -12,6 +12,7 @@
 #include "net/server/internal.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/epoll.h>
@@ -20,6 +21,8 @@
 #include <unistd.h>
 
 #define EVENTS 64
+/** A stream's piece begins with its size in so many bytes: four digits and a line end. */
+#define CHUNK_HEAD_BYTES 6
 /** Bytes of a worker's stack: the handler reads and writes JSON. */
 #define STACK_BYTES ((size_t)1024 * 1024)
 
@@ -271,6 +274,67 @@ static enum worker_step send_output(struct http_connection *connection)
     return STEP_AGAIN;
 }
 
+/** @param ret_is_cut whether the end of the connection is the end of the stream */
+static bool is_awake(struct http_stream *stream, bool *ret_is_cut)
+{
+    pthread_mutex_lock(&stream->lock);
+    *ret_is_cut = stream->is_gone || atomic_load(&stream->server->is_stopping);
+    bool is_asleep = stream->is_asleep;
+    stream->is_woken = false;
+    pthread_mutex_unlock(&stream->lock);
+    return !is_asleep && !*ret_is_cut;
+}
+
+/** The source has nothing, unless it was woken meanwhile. */
+static void fall_asleep(struct http_stream *stream)
+{
+    pthread_mutex_lock(&stream->lock);
+    stream->is_asleep = !stream->is_woken;
+    pthread_mutex_unlock(&stream->lock);
+}
+
+/** Read the source once into the output, as a chunk where the client knows chunks. */
+static ssize_t read_source(struct http_connection *connection)
+{
+    struct http_stream *stream = connection->stream;
+    bool is_chunk = !connection->exchange->is_http_1_0;
+    size_t head = is_chunk ? CHUNK_HEAD_BYTES : 0;
+    char *room = buf_room(&connection->output, HTTP_SERVER_CHUNK_BYTES + head + 2);
+    ssize_t n = stream->source.read(stream->source.context, room + head, HTTP_SERVER_CHUNK_BYTES);
+    if (n > 0 && is_chunk) {
+        char size[CHUNK_HEAD_BYTES + 1];
+        snprintf(size, sizeof(size), "%04zx\r\n", (size_t)n & 0xffff);
+        memcpy(room, size, head);
+    }
+    buf_grown(&connection->output, n <= 0 ? 0 : (size_t)n + head);
+    buf_append(&connection->output, "\r\n", n > 0 && is_chunk ? 2 : 0);
+    return n;
+}
+
+/** Get the next piece of the connection's stream. */
+static enum worker_step read_stream(struct http_connection *connection)
+{
+    struct http_stream *stream = connection->stream;
+    bool is_cut = false;
+    while (is_awake(stream, &is_cut)) {
+        ssize_t n = read_source(connection);
+        if (n > 0) {
+            return STEP_AGAIN;
+        }
+        if (n < 0 || atomic_load(&stream->server->is_quiescing)) {
+            buf_append_string(&connection->output,
+                              connection->exchange->is_http_1_0 ? "" : "0\r\n\r\n");
+            http_server_close_stream(connection);
+            return STEP_AGAIN;
+        }
+        fall_asleep(stream);
+    }
+    if (!is_cut) {
+        buf_fini(&connection->output); /* it may sleep for long, and there are many */
+    }
+    return is_cut ? STEP_CLOSE : STEP_WAIT;
+}
+
 static enum worker_step write_answer(struct http_connection *connection)
 {
     if (has_output(connection)) {
@@ -279,19 +343,7 @@ static enum worker_step write_answer(struct http_connection *connection)
     if (connection->stream == NULL) {
         return end_answer(connection);
     }
-    if (connection->has_left) {
-        return STEP_CLOSE;
-    }
-    switch (http_server_fill(connection)) {
-    case HTTP_FILL_SLEEP:
-        return STEP_WAIT;
-    case HTTP_FILL_BROKEN:
-        return STEP_CLOSE;
-    case HTTP_FILL_MORE:
-    case HTTP_FILL_END:
-        break;
-    }
-    return STEP_AGAIN;
+    return connection->has_left ? STEP_CLOSE : read_stream(connection);
 }
 
 /* ---- The next step of a connection. ---------------------------------------------------------- */
