@@ -8,73 +8,11 @@
 #include "base/error.h"
 #include "base/json/json.h"
 #include "base/memory.h"
-#include "base/text/plain.h"
 #include "loop/step.h"
 
 #include <json-c/json.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static const char *const outcome_names[] = {
-    [LOOP_OK] = "ok",           [LOOP_FAILED] = "failed",       [LOOP_TIMED_OUT] = "timeout",
-    [LOOP_CRASHED] = "crashed", [LOOP_UNRECOVERABLE] = "error", [LOOP_INTERRUPTED] = "interrupted",
-};
-
-static void record_finished(struct loop *loop)
-{
-    const struct loop_body_result *body = &loop->body;
-    int64_t measured = clock_monotonic(runtime_clock(loop->runtime)) - loop->body_started_ns;
-    struct journal_event event = {
-        .type = JOURNAL_ITERATION_FINISHED,
-        .iteration_finished = {.iteration = (int64_t)loop->state.iteration,
-                               .outcome = outcome_names[body->outcome],
-                               .exit_code = body->exit_code,
-                               .signal = body->signal,
-                               .duration_ns = body->duration_ns > 0 ? body->duration_ns : measured,
-                               .tokens = body->tokens,
-                               .cost_micro = body->cost_micro,
-                               .finish = run_finish_name(body->finish),
-                               .guard = body->is_guarded ? RUN_GUARD_SPIN : NULL,
-                               .summary = loop->body_summary,
-                               .message = loop->body_message,
-                               .output_bytes = (int64_t)body->output_total,
-                               .output = loop->body_output.len > 0 ? loop->body_output.data : NULL,
-                               .output_len = loop->body_output.len,
-                               .custom_data = loop->has_custom_data ? loop->custom_data : NULL},
-    };
-    loop_record(loop, &event);
-    loop_keep_state(loop);
-    loop->is_state_unsaved = loop->is_state_unsaved || loop->is_state_changed;
-}
-
-static void record_body(struct loop *loop)
-{
-    loop->is_in_body = false;
-    if (loop->body.outcome == LOOP_INTERRUPTED) {
-        struct journal_event event = {
-            .type = JOURNAL_ITERATION_INTERRUPTED,
-            .iteration_interrupted = {.iteration = (int64_t)loop->state.iteration,
-                                      .attempt = (int64_t)loop->state.attempt,
-                                      .reason = loop->parking == PARKING_NOW ? "the run was parked"
-                                                                             : "stopped"},
-        };
-        loop_record(loop, &event);
-        loop_take_back_state(loop);
-    } else {
-        record_finished(loop);
-    }
-    loop->body = (struct loop_body_result){0};
-    loop->has_custom_data = false;
-    buf_clear(&loop->body_output);
-}
-
-void loop_end_body(struct loop *loop)
-{
-    if (loop->is_in_body) {
-        record_body(loop);
-    }
-}
 
 /** The words of a body outlive it: the end of the run repeats them. */
 static void forget_body_texts(struct loop *loop)
@@ -293,36 +231,6 @@ int loop_next(struct loop *loop, struct rondo_error *err)
     loop_record_options(loop);
     int r = advance(loop, err);
     return r < 0 ? fail_run(loop, r, err) : r;
-}
-
-/** A body's words are bounded, because an event is. */
-static char *dup_cut(const char *text)
-{
-    return text == NULL ? NULL : memory_dup_bytes(text, strnlen(text, LIMIT_SUMMARY_BYTES));
-}
-
-void loop_report(struct loop *loop, const struct loop_body_result *result)
-{
-    loop->body = *result;
-    loop->body.summary = NULL;
-    loop->body.message = NULL;
-    loop->body.output = NULL;
-    loop->body.custom_data = NULL;
-    buf_clear(&loop->body_output);
-    if (result->output_len > 0) {
-        buf_append(&loop->body_output, result->output, result->output_len);
-    }
-    loop->body.tokens = result->tokens > 0 ? result->tokens : 0;
-    loop->body.cost_micro = result->cost_micro < 0 ? COST_UNKNOWN : result->cost_micro;
-    free(loop->body_summary);
-    loop->body_summary = dup_cut(result->summary);
-    free(loop->body_message);
-    loop->body_message = dup_cut(result->message);
-    loop->has_custom_data = loop->has_custom_data || result->custom_data != NULL;
-    if (result->custom_data != NULL) {
-        free(loop->custom_data);
-        loop->custom_data = memory_dup_string(result->custom_data);
-    }
 }
 
 /**
