@@ -73,8 +73,7 @@ export async function unitTests(test, web, folder) {
   pretendBrowser();
   const { parseJson } = await load(web, "lib/json.js", folder);
   const { FrameParser, delayOf } = await load(web, "lib/sse.js", folder);
-  const { RunLog } = await load(web, "run/log.js", folder);
-  const { RunFeed } = await load(web, "run/feed.js", folder);
+  const { RunFeed, RunLog } = await load(web, "run/feed.js", folder);
   const { RunTable } = await load(web, "runs/table.js", folder);
   const { Markdown } = await load(web, "lib/markdown.jsx", folder);
   const { diffLines, hunks } = await load(web, "lib/diff.js", folder);
