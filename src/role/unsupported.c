@@ -227,9 +227,6 @@ static void find_observability(const struct role *role, enum role_use use,
         warn(role, findings, "spec.observability",
              "has no effect in a server, which sends all traces where its own environment says: "
              "OTEL_EXPORTER_OTLP_ENDPOINT");
-    } else if (strcmp(backend, "console") == 0) {
-        warn(role, findings, "spec.observability.backend",
-             "no traces are printed: `rondo logs` and `rondo show` have what they would say");
     } else if (strcmp(backend, "logfire") == 0) {
         warn(role, findings, "spec.observability.backend",
              "no traces are sent: set OTEL_EXPORTER_OTLP_ENDPOINT and OTEL_EXPORTER_OTLP_HEADERS "

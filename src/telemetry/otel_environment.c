@@ -58,9 +58,10 @@ static const struct {
     ROW("EXPORTER_OTLP_TRACES_ENDPOINT", endpoint[TRACES], "", "whole URL for traces"),
     ROW("EXPORTER_OTLP_METRICS_ENDPOINT", endpoint[METRICS], "", "whole URL for metrics"),
     ROW("TRACES_EXPORTER", exporter[TRACES], "otlp if there is an endpoint",
-        "`none`, or `otlp`: then also without an endpoint, to " DEFAULT_ENDPOINT),
+        "`none`, `otlp`: then also without an endpoint, to " DEFAULT_ENDPOINT
+        ", or `console`: one line of OTLP's JSON for each batch on stderr"),
     ROW("METRICS_EXPORTER", exporter[METRICS], "otlp if there is an endpoint",
-        "the same for metrics"),
+        "`none` or `otlp`, in the same way for metrics"),
     ROW("EXPORTER_OTLP_HEADERS", headers[BOTH], "",
         "headers of each request: `name=value,name=value`, values percent-encoded"),
     ROW("EXPORTER_OTLP_TRACES_HEADERS", headers[TRACES], "", "the same for traces only"),
@@ -330,8 +331,15 @@ static int read_endpoint(const struct raw *raw, int index, const char *path,
 {
     const char *const *member = either(raw->endpoint, index);
     const char *exporter = raw->exporter[index];
+    signal->is_console = exporter != NULL && index == TRACES && strcmp(exporter, "console") == 0;
+    if (signal->is_console) {
+        signal->is_on = true;
+        return 0;
+    }
     if (exporter != NULL && strcmp(exporter, "none") != 0 && strcmp(exporter, "otlp") != 0) {
-        return refuse(raw, &raw->exporter[index], err, "must be `otlp` or `none`");
+        return refuse(raw, &raw->exporter[index], err,
+                      index == TRACES ? "must be `otlp`, `console` or `none`"
+                                      : "must be `otlp` or `none`");
     }
     if (*member != NULL && !is_url(*member)) {
         return refuse(raw, member, err, "must be a URL that begins with http:// or https://");

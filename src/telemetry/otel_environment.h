@@ -32,7 +32,8 @@ struct otel_pairs {
 /** Where one signal goes. */
 struct otel_signal {
     bool is_on;
-    char *endpoint;            /**< whole URL; NULL when the signal is off */
+    bool is_console;           /**< it is written out here, and goes nowhere; of traces only */
+    char *endpoint;            /**< whole URL; NULL when the signal is off, or written out */
     struct otel_pairs headers; /**< secret: never shown */
     int64_t timeout_ns;        /**< of one request */
     bool is_gzip;

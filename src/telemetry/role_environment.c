@@ -78,15 +78,19 @@ char **role_environment(struct json_object *role, const char *const *envp)
     struct json_object *section = json_member(json_member(role, "spec"), "observability");
     struct environment environment = {0};
     struct buf text = {0};
-    if (section == NULL || strcmp(json_get_string(section, "backend", "otlp"), "otlp") != 0) {
+    const char *backend = section == NULL ? "" : json_get_string(section, "backend", "otlp");
+    bool is_console = strcmp(backend, "console") == 0;
+    if (!is_console && strcmp(backend, "otlp") != 0) {
         return NULL;
     }
     const char *const *from = envp != NULL ? envp : (const char *const *)environ;
     for (size_t i = 0; from[i] != NULL; i++) {
         add(&environment, from[i]);
     }
-    if (!has(&environment, ENDPOINT) && !has(&environment, TRACES) &&
-        !has(&environment, EXPORTER)) {
+    bool has_place = has(&environment, ENDPOINT) || has(&environment, TRACES);
+    if (!has_place && is_console) {
+        offer(&environment, EXPORTER, "console");
+    } else if (!has_place && !has(&environment, EXPORTER)) {
         write_address(json_get_string(section, "endpoint", "http://localhost:4317"), &text);
         offer(&environment, TRACES, buf_string(&text));
     }

@@ -13,6 +13,6 @@ struct json_object;
  * @param role normal form of the whole file
  * @param envp NULL = environ
  * @return NULL-terminated, memory_free_list(); NULL when the role has no `observability`, or one
- * for another backend than OTLP
+ * for another backend than `otlp` and `console`
  */
 char **role_environment(struct json_object *role, const char *const *envp);

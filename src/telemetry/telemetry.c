@@ -260,10 +260,31 @@ static bool wait_for_next(struct telemetry *telemetry, int64_t delay_ns, int64_t
     }
 }
 
+/** Write the batch out. */
+static void print_batch(struct telemetry *telemetry)
+{
+    const struct telemetry_options *options = &telemetry->options;
+    auto_buf struct buf line = {0};
+    buf_append(&line, telemetry->head.data, telemetry->head.len);
+    buf_append(&line, telemetry->batch.data, telemetry->batch.len);
+    buf_printf(&line, "%s\n", otlp_spans_tail);
+    if (options->print != NULL) {
+        options->print(options->print_context, line.data, line.len);
+    } else {
+        fwrite(line.data, 1, line.len, stderr);
+    }
+    batch_taken(telemetry, 0);
+    save_cursor(telemetry);
+}
+
 /** Deliver the batch, trying again as long as that makes sense; then it is empty. */
 static void send_batch(struct telemetry *telemetry)
 {
     if (telemetry->batch_spans == 0) {
+        return;
+    }
+    if (telemetry->environment.traces.is_console) {
+        print_batch(telemetry);
         return;
     }
     struct http_part parts[] = {{telemetry->head.data, telemetry->head.len},
@@ -544,7 +565,7 @@ bool telemetry_is_wanted(const char *const *envp)
 static int open_client(const struct otel_signal *signal, bool is_needed,
                        struct http_client **ret_client, struct rondo_error *err)
 {
-    if (!signal->is_on || (signal->certificate == NULL && !is_needed)) {
+    if (!signal->is_on || signal->is_console || (signal->certificate == NULL && !is_needed)) {
         return 0;
     }
     struct http_client_options options = {.ca_file = signal->certificate};

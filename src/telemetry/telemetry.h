@@ -49,6 +49,10 @@ struct telemetry_options {
     /** A line for people, without a line end; called by that thread too. May be NULL. */
     void (*log)(void *context, const char *line);
     void *log_context;
+    /** Spans as a line of OTLP's JSON with its line end, where OTEL_TRACES_EXPORTER is `console`;
+     * called by that thread too. NULL = stderr. */
+    void (*print)(void *context, const char *line, size_t len);
+    void *print_context;
 };
 
 /** Gauges that `gauges` may give. */

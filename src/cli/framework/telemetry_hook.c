@@ -9,7 +9,15 @@
 #include "telemetry/role_environment.h"
 
 #include <json-c/json.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+struct telemetry_hook {
+    struct telemetry *telemetry; /* NULL = nothing is exported */
+    struct buf lines;            /* of spans, until the display of the run is gone */
+    bool is_full;
+};
 
 static void warn(void *context, const char *line)
 {
@@ -30,27 +38,51 @@ static char **environment_of(const struct loop *loop)
     return role_environment(json_member(root, "role"), NULL);
 }
 
-struct telemetry *telemetry_hook_start(struct session *session, const struct loop *loop,
-                                       uint64_t after)
+/** Called by the exporter's thread, which has ended before anybody else reads. */
+static void keep(void *context, const char *line, size_t len)
+{
+    struct telemetry_hook *hook = context;
+    if (hook->lines.len + len > TELEMETRY_HOOK_BYTES) {
+        hook->is_full = true;
+    } else {
+        buf_append(&hook->lines, line, len);
+    }
+}
+
+struct telemetry_hook *telemetry_hook_start(struct session *session, const struct loop *loop,
+                                            uint64_t after)
 {
     char **envp = environment_of(loop);
+    struct telemetry_hook *hook = memory_new_zero(1, sizeof(*hook));
     struct telemetry_options options = {
         .writer = runtime_writer(session->runtime),
         .run_id = loop_run_id(loop),
         .after = after,
         .envp = (const char *const *)envp,
         .log = warn,
+        .print = keep,
+        .print_context = hook,
     };
-    struct telemetry *telemetry = NULL;
     struct rondo_error err = {0};
-    if (telemetry_is_wanted(options.envp) && telemetry_start(&options, &telemetry, &err) < 0) {
+    if (telemetry_is_wanted(options.envp) &&
+        telemetry_start(&options, &hook->telemetry, &err) < 0) {
         report_warning("telemetry is not sent: %s", err.message);
     }
     memory_free_list(envp);
-    return telemetry;
+    return hook;
 }
 
-void telemetry_hook_stop(struct telemetry *telemetry)
+void telemetry_hook_stop(struct telemetry_hook *hook)
 {
-    telemetry_stop(telemetry, TELEMETRY_FLUSH_NS);
+    if (hook == NULL) {
+        return;
+    }
+    telemetry_stop(hook->telemetry, TELEMETRY_FLUSH_NS);
+    fwrite(buf_string(&hook->lines), 1, hook->lines.len, stderr);
+    if (hook->is_full) {
+        report_warning("some spans are not shown: they are more than %d MiB",
+                       TELEMETRY_HOOK_BYTES / (1024 * 1024));
+    }
+    buf_fini(&hook->lines);
+    free(hook);
 }

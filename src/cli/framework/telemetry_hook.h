@@ -9,6 +9,10 @@
 #include "telemetry/telemetry.h"
 
 struct loop;
+struct telemetry_hook;
+
+/** Bytes of spans that are kept to be written out at the end; later ones are left out. */
+#define TELEMETRY_HOOK_BYTES (16 * 1024 * 1024)
 
 /**
  * Begin to export a run, unless a server exports the store. Errors in the environment are
@@ -17,8 +21,11 @@ struct loop;
  * @param after events up to this one were there before
  * @return telemetry_hook_stop(), or NULL
  */
-struct telemetry *telemetry_hook_start(struct session *session, const struct loop *loop,
-                                       uint64_t after);
+struct telemetry_hook *telemetry_hook_start(struct session *session, const struct loop *loop,
+                                            uint64_t after);
 
-/** Send what is left and end. After the run was parked, before the session closes. */
-void telemetry_hook_stop(struct telemetry *telemetry);
+/**
+ * Send what is left, or write it to stderr, and end. After the run was parked, before the session
+ * closes.
+ */
+void telemetry_hook_stop(struct telemetry_hook *hook);

@@ -131,9 +131,11 @@ Feature: Agents on the command line
     Given the example roles of InitRunner, unchanged
     When I validate each
     Then none of them loses
-      | memory.max_sessions |
-      | triggers[0]         |
-    And at least 27 of them lose nothing
+      | memory.max_sessions            |
+      | triggers[0]                    |
+      | observability.backend          |
+      | observability.trace_tool_calls |
+    And at least 28 of them lose nothing
 
   # ---- Output ----
 
@@ -329,6 +331,25 @@ Feature: Agents on the command line
     And stdout mentions "Again."
     And stdout mentions "Finally."
     And the model server has answered each turn at most once
+
+  @B-observability
+  Scenario: Traces for the console are on stderr when the run is over
+    Given a role with
+      """
+      observability: {backend: console, service_name: checker, trace_tool_calls: true}
+      tools: [{type: think}]
+      """
+    And a model that answers
+      | says    | calls                       |
+      |         | think {"thought": "what?"}  |
+      | Thought |                             |
+    When I run `rondo run role.yaml -p x`
+    Then the exit code is 0
+    And stdout is exactly "Thought"
+    And stderr mentions "resourceSpans"
+    And stderr mentions "execute_tool think"
+    And stderr mentions "gen_ai.usage.input_tokens"
+    And stderr mentions "checker"
 
   # ---- Recording ----
 

@@ -67,7 +67,7 @@ Feature: Role files are checked before they are run
       """
       triggers:
         - {type: discord, token_env: TOKEN, allowed_user_ids: ["1"]}
-      observability: {backend: console}
+      observability: {backend: logfire}
       tools:
         - {type: audio}
       """

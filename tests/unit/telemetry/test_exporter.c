@@ -189,6 +189,42 @@ EXPORT_TEST(a_run_of_its_own_is_sent_by_the_end)
     assert_int_equal(exporter_read_run(export->world->store, RUN_A), COUNT(short_run));
 }
 
+static void keep_line(void *context, const char *line, size_t len)
+{
+    buf_append(context, line, len);
+}
+
+EXPORT_TEST(for_the_console_spans_are_written_out_as_lines_and_sent_nowhere)
+{
+    struct export_world *export = *state;
+    struct rondo_error err = {0};
+    auto_buf struct buf lines = {0};
+    set(export, "OTEL_TRACES_EXPORTER", "console");
+    tell_run(export, RUN_A);
+    struct telemetry_options options = {
+        .writer = export->world->writer,
+        .run_id = RUN_A,
+        .envp = export->envp,
+        .print = keep_line,
+        .print_context = &lines,
+    };
+    assert_int_equal(telemetry_start(&options, &export->telemetry, &err), 0);
+    stop(export, 30 * SECOND);
+    assert_int_equal(http_peer_request_count(export->peer), 0);
+    assert_int_equal(exporter_read_run(export->world->store, RUN_A), COUNT(short_run));
+    assert_non_null(strstr(buf_string(&lines), "invoke_agent bob"));
+    size_t count = 0;
+    const char *line = buf_string(&lines);
+    for (const char *end; (end = strchr(line, '\n')) != NULL; line = end + 1) {
+        auto_json struct json_object *root = NULL;
+        assert_int_equal(json_parse(line, (size_t)(end - line), &root, NULL), 0);
+        assert_non_null(json_member(root, "resourceSpans"));
+        count++;
+    }
+    assert_true(count >= 1);
+    assert_string_equal(line, "");
+}
+
 EXPORT_TEST(of_all_runs_what_was_there_before_the_first_start_is_left_out)
 {
     struct export_world *export = *state;

@@ -181,6 +181,7 @@ TEST(another_encoding_is_noticed)
     assert_refused("OTEL_EXPORTER_OTLP_PROTOCOL=smoke", "OTEL_EXPORTER_OTLP_PROTOCOL");
     assert_refused("OTEL_EXPORTER_OTLP_COMPRESSION=zstd", "OTEL_EXPORTER_OTLP_COMPRESSION");
     assert_refused("OTEL_TRACES_EXPORTER=zipkin", "OTEL_TRACES_EXPORTER");
+    assert_refused("OTEL_METRICS_EXPORTER=console", "OTEL_METRICS_EXPORTER");
     assert_refused("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT=ftp://x",
                    "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT");
 }

@@ -35,8 +35,28 @@ TEST(a_role_without_it_or_for_another_backend_adds_nothing)
 {
     struct otel_environment got;
     assert_false(read_role("null", nothing, &got));
-    assert_false(read_role("{\"backend\":\"console\"}", nothing, &got));
     assert_false(read_role("{\"backend\":\"logfire\"}", nothing, &got));
+}
+
+TEST(for_the_console_spans_are_written_out_unless_the_environment_names_a_place)
+{
+    static const char *const placed[] = {"OTEL_EXPORTER_OTLP_ENDPOINT=http://c:4318", NULL};
+    static const char *const off[] = {"OTEL_TRACES_EXPORTER=none", NULL};
+    const char *section = "{\"backend\":\"console\",\"service_name\":\"s\"}";
+    struct otel_environment got;
+    assert_true(read_role(section, nothing, &got));
+    assert_true(got.traces.is_on && got.traces.is_console);
+    assert_null(got.traces.endpoint);
+    assert_false(got.metrics.is_on);
+    assert_string_equal(got.service_name, "s");
+    otel_environment_fini(&got);
+    assert_true(read_role(section, placed, &got));
+    assert_false(got.traces.is_console);
+    assert_string_equal(got.traces.endpoint, "http://c:4318/v1/traces");
+    otel_environment_fini(&got);
+    assert_true(read_role(section, off, &got));
+    assert_false(got.traces.is_on);
+    otel_environment_fini(&got);
 }
 
 static void expect_address(const char *endpoint, const char *address)

@@ -172,7 +172,7 @@ int chat_execute(struct session *session, struct loop *loop, const struct run_va
 {
     char run_id[ID_SIZE];
     memcpy(run_id, loop_run_id(loop), sizeof(run_id));
-    struct telemetry *telemetry = telemetry_hook_start(session, loop, after);
+    struct telemetry_hook *telemetry = telemetry_hook_start(session, loop, after);
     struct chat chat = {
         .session = session,
         .loop = loop,

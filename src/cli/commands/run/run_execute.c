@@ -255,7 +255,7 @@ int run_execute(struct session *session, struct loop *loop, const struct run_val
     auto_buf struct buf header = {0};
     add_header(loop, values, opening, &header);
     struct display *display = start_display(session, loop, values, after, buf_string(&header));
-    struct telemetry *telemetry = telemetry_hook_start(session, loop, after);
+    struct telemetry_hook *telemetry = telemetry_hook_start(session, loop, after);
     struct run_body body;
     struct rondo_error err = {0};
     int r = run_body_open(session, loop, display, agent, &body, &err);
