@@ -28,7 +28,7 @@ packages_of() {
     build)
         echo "gcc g++ make meson ninja-build pkg-config python3 libc6-dev libjson-c-dev" \
             "libsqlite3-dev libssl-dev libzstd-dev libseccomp-dev libcurl4 libcurl4-openssl-dev" \
-            "libyaml-dev zlib1g-dev" \
+            "libyaml-dev zlib1g-dev libpcre2-dev" \
             "libmd4c-dev uthash-dev libcmocka-dev" \
             "bubblewrap"
         javascript_tools # for the dashboard

@@ -156,6 +156,10 @@
 #define LIMIT_DURATION_NS (INT64_C(366) * 24 * 3600 * 1000000000)
 /** A role file or a skill file, bytes. */
 #define LIMIT_ROLE_FILE_BYTES (1 * LIMIT_MIB)
+/** A regular expression in it, bytes. */
+#define LIMIT_PATTERN_BYTES (4 * LIMIT_KIB)
+/** Work of one search for it: items tried, and characters that they pass. Half a second. */
+#define LIMIT_PATTERN_STEPS 50000000
 /** Nesting of the YAML in it, aliases followed. */
 #define LIMIT_YAML_DEPTH 64
 /** Nodes of the YAML in it, aliases followed. */
