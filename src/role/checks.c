@@ -4,7 +4,9 @@
 
 #include "base/ascii.h"
 #include "base/limits.h"
+#include "base/text/pattern.h"
 #include "base/time/schedule.h"
+#include "rondo/error.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -68,43 +70,15 @@ void check_one_conversation(struct role_reader *reader, const struct yaml_node *
     }
 }
 
-/*
- * That groups, classes and escapes end. Rondo runs no such expression, so nothing else is checked;
- * with a `#` there may be comments, in which anything may be.
- */
-static bool is_closed_pattern(const char *text)
-{
-    if (strchr(text, '#') != NULL) {
-        return true;
-    }
-    size_t depth = 0;
-    for (const char *at = text; *at != '\0'; at++) {
-        if (*at == '\\') {
-            at++;
-        } else if (*at == '[') {
-            at += at[1] == '^' ? 2 : 1;
-            at += *at == ']' ? 1 : 0;
-            while (*at != ']' && *at != '\0') {
-                at += *at == '\\' && at[1] != '\0' ? 2 : 1;
-            }
-        } else if (*at == '(') {
-            depth++;
-        } else if (*at == ')' && depth-- == 0) {
-            return false;
-        }
-        if (*at == '\0') {
-            return false;
-        }
-    }
-    return depth == 0;
-}
-
 void check_pattern(struct role_reader *reader, const struct yaml_node *node, const char *text)
 {
-    if (!is_closed_pattern(text)) {
+    struct pattern *pattern = NULL;
+    struct rondo_error why = {0};
+    if (pattern_compile(text, node->len, &pattern, &why) < 0) {
         reader_error(reader, node, "the syntax is that of Python's `re`",
-                     "this is not a regular expression: a group, class or escape does not end");
+                     "this is not a regular expression: %.200s", why.message);
     }
+    pattern_free(pattern);
 }
 
 void check_permission(struct role_reader *reader, const struct yaml_node *node, const char *text)

@@ -488,7 +488,7 @@ TEST(the_number_of_findings_has_a_limit_and_errors_come_first)
     buf_fini(&text);
 }
 
-TEST(groups_classes_and_escapes_of_a_pattern_must_end)
+TEST(a_pattern_must_be_one_of_pythons)
 {
     static const struct {
         const char *pattern;
@@ -497,7 +497,8 @@ TEST(groups_classes_and_escapes_of_a_pattern_must_end)
         {"", true},      {"(a|[)(]*)", true}, {"[]]", true},   {"[^]]", true},  {"[\\]]", true},
         {"\\(", true},   {"(?#()", true},     {"(", false},    {")(", false},   {"())", false},
         {"[a", false},   {"[]", false},       {"[^", false},   {"[^]", false},  {"[a\\]", false},
-        {"[a\\", false}, {"a\\", false},      {"a\\\\", true}, {"(\\)", false},
+        {"[a\\", false}, {"a\\", false},      {"a\\\\", true}, {"(\\)", false}, {"a{2,1}", false},
+        {"\\Qa", false}, {"*", false},        {"(?<n", false},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         char text[256];
