@@ -111,6 +111,18 @@ enum event_level level_model_replied(const struct event_model_replied *event)
     return is_failed(event->outcome) ? EVENT_LEVEL_FAILURE : EVENT_LEVEL_INFO;
 }
 
+void describe_content_filtered(const struct event_content_filtered *event, struct buf *out)
+{
+    describe_add_subject("", event->subject, "text", out);
+    describe_add_subject(" ", event->action, "filtered", out);
+    describe_add_message(": ", event->message, out);
+}
+
+enum event_level level_content_filtered(const struct event_content_filtered *event)
+{
+    return describe_is(event->action, "blocked") ? EVENT_LEVEL_FAILURE : EVENT_LEVEL_NOTICE;
+}
+
 void describe_tool_requested(const struct event_tool_requested *event, struct buf *out)
 {
     describe_add_subject("calling ", event->tool, "a tool", out);

@@ -12,6 +12,7 @@
 /* Levels of the types that have BY_CONTENT. */
 enum event_level level_iteration_finished(const struct event_iteration_finished *event);
 enum event_level level_model_replied(const struct event_model_replied *event);
+enum event_level level_content_filtered(const struct event_content_filtered *event);
 enum event_level level_tool_finished(const struct event_tool_finished *event);
 enum event_level level_condition_evaluated(const struct event_condition_evaluated *event);
 enum event_level level_verification_finished(const struct event_verification_finished *event);

@@ -392,6 +392,7 @@ static void check_event(struct sim_run *run, const struct journal_event *event, 
     case JOURNAL_HISTORY_TRIMMED:
     case JOURNAL_CONSOLIDATION_STARTED:
     case JOURNAL_CONSOLIDATION_FINISHED:
+    case JOURNAL_CONTENT_FILTERED:
         require(false, "%s without an agent, or of good policies", journal_type_name(event->type));
         break;
     case JOURNAL_ITERATION_STARTED:
