@@ -22,6 +22,9 @@
 static int take_step(struct agent *agent, const char *words, struct rondo_error *err)
 {
     const struct agent_memory *memory = &agent->memory;
+    if (memory->blocked != NULL) {
+        return agent_end_blocked(agent);
+    }
     if (memory->finish != FINISH_NONE || memory->is_answered) {
         return AGENT_BODY_OVER;
     }

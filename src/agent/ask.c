@@ -161,6 +161,7 @@ static int send(struct agent *agent, int64_t deadline_ns, struct model_reply *re
                 struct rondo_error *err)
 {
     bool is_watched = agent->parts.watcher != NULL;
+    bool is_shown = is_watched && !content_has_patterns(agent->content);
     char key[ID_SIZE + 32];
     uint64_t turn = loop_state(agent->loop)->turn;
     char parent[TRACE_PARENT_SIZE];
@@ -168,8 +169,8 @@ static int send(struct agent *agent, int64_t deadline_ns, struct model_reply *re
                  parent);
     snprintf(key, sizeof(key), "%s-%" PRIu64, loop_run_id(agent->loop), turn);
     struct model_watcher watcher = {
-        .on_text = is_watched ? on_text : NULL,
-        .on_thinking = is_watched ? on_thinking : NULL,
+        .on_text = is_shown ? on_text : NULL,
+        .on_thinking = is_shown ? on_thinking : NULL,
         .on_retry = on_retry,
         .context = agent,
     };
@@ -235,9 +236,8 @@ static void record_replied(struct agent *agent, const struct model_reply *reply)
 }
 
 /** These calls are never made, not even by a resume. */
-static void refuse_calls(struct agent *agent)
+static void refuse_calls(struct agent *agent, const char *text)
 {
-    static const char text[] = "Error: it was not called, because the iteration had no calls left.";
     size_t count = agent->memory.call_count;
     for (size_t i = 0; i < count; i++) {
         agent_answer(agent, i, "denied", text, strlen(text), 0);
@@ -251,7 +251,7 @@ static int check_calls(struct agent *agent)
     if (wanted <= most) {
         return AGENT_CONTINUE;
     }
-    refuse_calls(agent);
+    refuse_calls(agent, "Error: it was not called, because the iteration had no calls left.");
     return fail(agent,
                 "Usage limit exceeded: %" PRId64
                 " tool calls in one iteration; max_tool_calls is %" PRId64,
@@ -274,9 +274,59 @@ static int end_late(struct agent *agent, const struct agent_deadline *deadline,
     return AGENT_BODY_CUT;
 }
 
-static int take_reply(struct agent *agent, const struct agent_deadline *deadline,
-                      const struct model_reply *reply, struct rondo_error *err)
+/* ---- What the role filters ------------------------------------------------------------------ */
+
+static void record_filtered(void *context, const char *subject, const char *action,
+                            const char *message)
 {
+    struct agent *agent = context;
+    struct journal_event event = {
+        .type = JOURNAL_CONTENT_FILTERED,
+        .content_filtered = {.iteration = (int64_t)agent->memory.iteration,
+                             .subject = subject,
+                             .action = action,
+                             .message = message},
+    };
+    agent_record(agent, &event);
+}
+
+/** A prompt that is refused is no request. */
+static int check_prompt(struct agent *agent, const char *words)
+{
+    auto_buf struct buf why = {0};
+    const char *given = agent->memory.has_words ? NULL : agent_given_prompt(agent, words);
+    if (given == NULL || content_accepts(agent->content, given, &why)) {
+        return AGENT_CONTINUE;
+    }
+    record_filtered(agent, "prompt", "blocked", buf_string(&why));
+    return fail(agent, "%.400s", buf_string(&why));
+}
+
+int agent_end_blocked(struct agent *agent)
+{
+    refuse_calls(agent, "Error: it was not called, because the answer of its reply was blocked.");
+    return fail(agent, "%.400s", agent->memory.blocked);
+}
+
+/** A watcher who could not be shown a reply while it came. */
+static void show_filtered(const struct agent *agent, const struct model_reply *reply)
+{
+    if (agent->parts.watcher == NULL || !content_has_patterns(agent->content)) {
+        return;
+    }
+    if (agent->parts.watcher->on_thinking != NULL && reply->thinking != NULL) {
+        on_thinking((void *)agent, reply->thinking, strlen(reply->thinking));
+    }
+    if (reply->text != NULL) {
+        on_text((void *)agent, reply->text, strlen(reply->text));
+    }
+}
+
+static int take_reply(struct agent *agent, const struct agent_deadline *deadline,
+                      struct model_reply *reply, struct rondo_error *err)
+{
+    content_filter_reply(agent->content, reply, record_filtered, agent);
+    show_filtered(agent, reply);
     record_replied(agent, reply);
     int r = spending_settle(agent, reply, err);
     if (r < 0) {
@@ -292,6 +342,9 @@ static int take_reply(struct agent *agent, const struct agent_deadline *deadline
     }
     if (reply->failure != MODEL_OK) {
         return fail(agent, "Model API error: %s", reply->message == NULL ? "" : reply->message);
+    }
+    if (agent->memory.blocked != NULL) {
+        return AGENT_CONTINUE; /* agent_end_blocked() is next, also after a kill. */
     }
     int next = check_tokens(agent, 0);
     return next == AGENT_CONTINUE ? check_calls(agent) : next;
@@ -317,7 +370,8 @@ static int refresh_tools(struct agent *agent, struct rondo_error *err)
 
 int agent_ask(struct agent *agent, const char *words, struct rondo_error *err)
 {
-    int next = agent_check_limits_left(agent);
+    int next = check_prompt(agent, words);
+    next = next == AGENT_CONTINUE ? agent_check_limits_left(agent) : next;
     if (next != AGENT_CONTINUE) {
         return next;
     }

@@ -36,6 +36,7 @@ void agent_memory_fini(struct agent_memory *memory)
     for (size_t i = 0; i < AGENT_SAID; i++) {
         free(memory->said[i]);
     }
+    free(memory->blocked);
     *memory = (struct agent_memory){0};
 }
 
@@ -51,6 +52,8 @@ void agent_begin_iteration(struct agent_memory *memory, uint64_t iteration)
     memory->finish = FINISH_NONE;
     free(memory->summary);
     memory->summary = NULL;
+    free(memory->blocked);
+    memory->blocked = NULL;
 }
 
 void agent_end_iteration(struct agent_memory *memory)
@@ -239,6 +242,17 @@ static void fold_tool_finished(struct agent *agent, const struct event_tool_fini
     add_answers(agent, seq);
 }
 
+/** A blocked answer ends the iteration; what else was blocked is only not there. */
+static void fold_filtered(struct agent_memory *memory, const struct event_content_filtered *event)
+{
+    const char *subject = event->subject == NULL ? "" : event->subject;
+    bool is_answer = strcmp(subject, "answer") == 0 || strcmp(subject, "summary") == 0;
+    bool is_blocked = event->action != NULL && strcmp(event->action, "blocked") == 0;
+    if (is_answer && is_blocked && memory->blocked == NULL) {
+        memory->blocked = memory_dup_string(event->message == NULL ? "" : event->message);
+    }
+}
+
 static void fold_plan(struct agent *agent, const struct event_plan_updated *event)
 {
     auto_json struct json_object *steps = NULL;
@@ -259,6 +273,8 @@ void agent_fold(struct agent *agent, const struct journal_event *event)
         fold_requested(agent, event);
     } else if (event->type == JOURNAL_MODEL_REPLIED) {
         fold_replied(agent, event);
+    } else if (event->type == JOURNAL_CONTENT_FILTERED) {
+        fold_filtered(&agent->memory, &event->content_filtered);
     } else if (event->type == JOURNAL_TOOL_REQUESTED) {
         fold_tool_requested(agent, &event->tool_requested);
     } else if (event->type == JOURNAL_TOOL_FINISHED) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "agent/agent.h"
+#include "agent/content.h"
 #include "agent/history.h"
 #include "agent/plan/plan.h"
 #include "agent/plan/strategy.h"
@@ -60,6 +61,7 @@ struct agent_memory {
     char *words;            /**< of the last reply */
     char *said[AGENT_SAID]; /**< what the person said last, in a ring; NULL = nothing yet */
     size_t said_count;
+    char *blocked; /**< why its answer was blocked; NULL = it was not */
 };
 
 struct agent {
@@ -71,6 +73,7 @@ struct agent {
     struct agent_config config;
     struct strategy strategy;
     struct json_object *schema; /* of answers; NULL = they are text. Owned */
+    struct content_filter *content;
     struct agent_memory memory;
     size_t carried; /* messages that the history begins with and that the journal does not have */
     struct agent_spending spending;
@@ -128,11 +131,16 @@ int agent_load(struct agent *agent, struct rondo_error *err);
 /** Ask the model. @param words of a person, or NULL. @return enum agent_next or a negative code */
 int agent_ask(struct agent *agent, const char *words, struct rondo_error *err);
 
+/** The answer of the last reply was blocked: the body fails. @return enum agent_next */
+int agent_end_blocked(struct agent *agent);
+
 /** Whether limits of the iteration leave room for a request. @return enum agent_next */
 int agent_check_limits_left(struct agent *agent);
 
 /* ---- agent_prompt.c: the model's prompt at the beginning of an iteration ----------------- */
 
+/** The prompt of a person or a trigger that begins this iteration; NULL = it is Rondo's own. */
+const char *agent_given_prompt(const struct agent *agent, const char *words);
 void agent_write_prompt(const struct agent *agent, const char *words, struct buf *ret_text);
 /** The exit conditions as last verified; of those not met the end of the output. */
 void agent_write_conditions(const struct agent *agent, struct buf *ret_text);

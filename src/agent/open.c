@@ -279,6 +279,9 @@ static int open_all(struct agent *agent, const struct loop_spec *spec, struct ro
         r = agent_confirm_variables(agent->config.role, agent->dotenv, spec, err);
     }
     if (r == 0) {
+        r = content_open(agent->config.role, &agent->content, err);
+    }
+    if (r == 0) {
         r = open_model(agent, err);
     }
     if (r == 0) {
@@ -355,24 +358,31 @@ void agent_tell_policies(const struct agent *agent)
     free(resources);
 }
 
+/** Words and answer of an earlier turn. Words that the filter has refused stay out. */
+static void add_turn(struct agent *agent, const char *words, const char *answer)
+{
+    auto_buf struct buf why = {0};
+    struct model_message message;
+    if (!content_accepts(agent->content, words, &why)) {
+        return;
+    }
+    model_write_user(agent->model, words, &message);
+    history_add(&agent->memory.history, &message, 0);
+    const struct model_reply reply = {.text = (char *)answer, .thinking = (char *)""};
+    model_write_assistant(agent->model, &reply, &message);
+    history_add(&agent->memory.history, &message, 0);
+    agent->carried += 2;
+}
+
 /** A turn of a conversation begins with what was said before. */
 static void add_carried(struct agent *agent)
 {
     struct json_object *texts = agent->config.carried;
-    struct history *history = &agent->memory.history;
     size_t count = texts == NULL ? 0 : json_object_array_length(texts);
-    for (size_t i = 0; i < count; i++) {
-        struct model_message message;
-        const char *text = json_object_get_string(json_object_array_get_idx(texts, i));
-        if (i % 2 == 0) {
-            model_write_user(agent->model, text, &message);
-        } else {
-            const struct model_reply reply = {.text = (char *)text, .thinking = (char *)""};
-            model_write_assistant(agent->model, &reply, &message);
-        }
-        history_add(history, &message, 0);
+    for (size_t i = 0; i + 1 < count; i += 2) {
+        add_turn(agent, json_object_get_string(json_object_array_get_idx(texts, i)),
+                 json_object_get_string(json_object_array_get_idx(texts, i + 1)));
     }
-    agent->carried = count;
 }
 
 int agent_attach(struct agent *agent, struct loop *loop, struct rondo_error *err)
@@ -404,6 +414,7 @@ void agent_free(struct agent *agent)
     json_object_put(agent->security);
     agent_config_fini(&agent->config);
     strategy_fini(&agent->strategy);
+    content_free(agent->content);
     json_object_put(agent->schema);
     free(agent->workspace);
     free(agent->model_id);

@@ -105,17 +105,25 @@ static void write_list(const struct agent *agent, struct buf *ret_text)
     }
 }
 
+const char *agent_given_prompt(const struct agent *agent, const char *words)
+{
+    const char *prompt = loop_spec(agent->loop)->prompt;
+    if (words != NULL) {
+        return words;
+    }
+    bool is_first = agent->memory.iteration <= 1 || agent->config.mode != AGENT_AUTONOMOUS;
+    return !is_first ? NULL : prompt == NULL ? "" : prompt;
+}
+
 void agent_write_prompt(const struct agent *agent, const char *words, struct buf *ret_text)
 {
     const struct loop_spec *spec = loop_spec(agent->loop);
-    uint64_t iteration = agent->memory.iteration;
-    if (words != NULL || iteration <= 1 || agent->config.mode != AGENT_AUTONOMOUS) {
+    const char *given = agent_given_prompt(agent, words);
+    if (given != NULL) {
         if (agent->config.mode == AGENT_AUTONOMOUS && words == NULL) {
             strategy_write_first(&agent->strategy, &agent->memory.plan, ret_text);
         }
-        buf_append_string(ret_text, words != NULL          ? words
-                                    : spec->prompt == NULL ? ""
-                                                           : spec->prompt);
+        buf_append_string(ret_text, given);
         return;
     }
     strategy_write_next(&agent->strategy, &agent->memory.plan,
