@@ -9,9 +9,11 @@
  * the next call of the same reply, at the latest with the next request.
  */
 #include "agent/internal.h"
+#include "agent/memory/memories.h"
 
 #include "base/json/json.h"
 #include "base/memory.h"
+#include "base/text/plain.h"
 #include "tool/canonical.h"
 
 #include <inttypes.h>
@@ -296,9 +298,44 @@ static void prepare_call(struct call_round *round, size_t index)
     tool_result_fini(&result);
 }
 
+static void record_embedded(struct agent *agent, const char *purpose, const struct model *model,
+                            const struct embedding_usage *usage)
+{
+    auto_buf struct buf name = {0};
+    buf_printf(&name, "%s:%s", model_provider(model), model_name(model));
+    struct journal_event event = {
+        .type = JOURNAL_MODEL_EMBEDDED,
+        .model_embedded = {.iteration = (int64_t)agent->memory.iteration,
+                           .model = buf_string(&name),
+                           .purpose = purpose,
+                           .requests = usage->requests,
+                           .texts = usage->texts,
+                           .tokens = usage->tokens,
+                           .cost_micro = usage->is_cost_unknown ? COST_UNKNOWN : usage->cost_micro,
+                           .duration_ns = usage->duration_ns},
+    };
+    agent_record(agent, &event);
+    spending_add(agent, (struct budget_amount){usage->tokens, usage->cost_micro});
+}
+
+/** What a call has used of models for vectors comes before its result. */
+static void record_all_embedded(struct agent *agent)
+{
+    struct embedding_usage usage;
+    const struct model *model = NULL;
+    if (agent_memories_take_usage(agent->memories, &usage, &model)) {
+        record_embedded(agent, "memory", model, &usage);
+    }
+    if (agent->document_usage.requests > 0) {
+        record_embedded(agent, "ingest", agent->document_embedding, &agent->document_usage);
+        agent->document_usage = (struct embedding_usage){0};
+    }
+}
+
 static void on_done(void *context, struct agent_job *job)
 {
     struct call_round *round = context;
+    record_all_embedded(round->agent);
     const char *outcome = job->result.is_error ? "error" : "ok";
     agent_answer(round->agent, job->index, outcome, buf_string(&job->result.text),
                  job->result.text.len, job->duration_ns);

@@ -28,13 +28,14 @@ static bool has_scraper(const struct role *role)
 static int embed_texts(void *context, const char *const *texts, size_t count, int64_t timeout_ns,
                        struct cancel *cancel, struct buf *ret_vectors, struct rondo_error *err)
 {
-    const struct agent *agent = context;
+    struct agent *agent = context;
+    const struct model *model = agent->document_embedding;
     struct policy_verdict verdict;
-    if (!loop_ask_other_model(agent->loop, model_name(agent->document_embedding), &verdict)) {
+    if (!loop_ask_other_model(agent->loop, model_name(model), model_has_price(model), &verdict)) {
         return error_set(err, RONDO_ERR_DENIED, "%s", verdict.message);
     }
-    return model_embed(agent->document_embedding, texts, count, timeout_ns, cancel, ret_vectors,
-                       err);
+    return embedding_make(agent->document_embedding, texts, count, timeout_ns, cancel, ret_vectors,
+                          &agent->document_usage, err);
 }
 
 void agent_prepare_documents(struct agent *agent, const char *agent_id)
@@ -54,6 +55,8 @@ void agent_prepare_documents(struct agent *agent, const char *agent_id)
         .http = agent->parts.http,
         .role = role,
         .is_dry_run = agent->config.is_dry_run,
+        .prices_file = agent->parts.prices_file,
+        .needs_price = budget_rules_limit_cost(&agent->spending.rules),
     };
     agent->document_embedding = embedding_open(&parts, &settings, "ingest", &name, problem);
     embedding_settings_fini(&settings);

@@ -5,6 +5,7 @@
 #include "agent/agent.h"
 #include "agent/content.h"
 #include "agent/history.h"
+#include "agent/memory/embedding.h"
 #include "agent/plan/plan.h"
 #include "agent/plan/strategy.h"
 #include "agent/spec/config.h"
@@ -85,10 +86,11 @@ struct agent {
     struct tool_surroundings surroundings; /* of tools and servers */
     struct json_object *security;          /* spec.security.tools, where tools need it; or NULL */
     struct toolbox *toolbox;
-    struct documents *documents;      /* NULL = the role has none */
-    struct model *document_embedding; /* makes their vectors; NULL = they are found by words */
-    char **hide_paths;                /* what tools and their commands must not reach; owned */
-    char **protect_paths;             /* or not change; owned */
+    struct documents *documents;           /* NULL = the role has none */
+    struct model *document_embedding;      /* makes their vectors; NULL = they are found by words */
+    struct embedding_usage document_usage; /* of its requests, not recorded yet */
+    char **hide_paths;                     /* what tools and their commands must not reach; owned */
+    char **protect_paths;                  /* or not change; owned */
     struct mcp_shared *shared;
     struct cancel *interrupt; /* of the answer under way, see agent_set_interrupt */
     int64_t started_ns;       /* monotonic: when this process began the iteration; later by the time

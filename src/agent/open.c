@@ -246,6 +246,8 @@ static int open_memories(struct agent *agent, const char *agent_id, struct rondo
         .agent_id = agent_id,
         .is_dry_run = agent->config.is_dry_run,
         .is_autonomous = agent->config.mode == AGENT_AUTONOMOUS,
+        .prices_file = agent->parts.prices_file,
+        .needs_price = budget_rules_limit_cost(&agent->spending.rules),
     };
     return agent_memories_open(&parts, agent->toolbox, &agent->memories, err);
 }

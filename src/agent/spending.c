@@ -21,6 +21,13 @@
 
 /* ---- The update ----------------------------------------------------------------------------- */
 
+static void add_beside(const struct agent_spending *spending)
+{
+    if (spending->added.tokens != 0 || spending->added.cost_micro != 0) {
+        ledger_add(spending->ledger, spending->added_day, spending->added);
+    }
+}
+
 /** In the store's transaction, on the thread that commits; the loop's thread waits for it. */
 static bool change_ledger(void *context, const char *data, size_t len, struct buf *ret_data)
 {
@@ -28,6 +35,7 @@ static bool change_ledger(void *context, const char *data, size_t len, struct bu
     struct budget_ledger *ledger = spending->ledger;
     spending->written = spending->change;
     spending->problem = (struct rondo_error){0};
+    spending->entered = (struct budget_amount){0};
     if (ledger_read(data, len, ledger, &spending->problem) < 0) {
         return false;
     }
@@ -35,6 +43,8 @@ static bool change_ledger(void *context, const char *data, size_t len, struct bu
         ledger_settle(ledger, spending->request.run_id, spending->settled_number,
                       spending->settled);
     }
+    add_beside(spending);
+    spending->entered = spending->added;
     if (spending->is_reserving) {
         ledger->rules = spending->rules;
         spending->verdict = ledger_reserve(ledger, &spending->rules.limits, &spending->request);
@@ -46,6 +56,9 @@ static bool change_ledger(void *context, const char *data, size_t len, struct bu
 static bool is_committed(void *context)
 {
     struct agent_spending *spending = context;
+    spending->added.tokens -= spending->entered.tokens;
+    spending->added.cost_micro -= spending->entered.cost_micro;
+    spending->entered = (struct budget_amount){0};
     if (spending->written != spending->change) {
         return true;
     }
@@ -132,6 +145,9 @@ static int look(struct agent *agent, struct rondo_error *err)
     if (r == 0 && spending->is_settling) {
         ledger_settle(spending->ledger, spending->request.run_id, spending->settled_number,
                       spending->settled);
+    }
+    if (r == 0) {
+        add_beside(spending);
     }
     return r;
 }
@@ -340,4 +356,18 @@ int spending_settle(struct agent *agent, const struct model_reply *reply, struct
         }
     }
     return loop_commit(agent->loop, err);
+}
+
+void spending_add(struct agent *agent, struct budget_amount used)
+{
+    struct agent_spending *spending = &agent->spending;
+    if (!spending->is_limited || (used.tokens == 0 && used.cost_micro == 0)) {
+        return;
+    }
+    /* A day that cannot be found leaves the last one: the run's next request says why. */
+    find_day(agent, NULL);
+    spending->added_day = spending->day;
+    spending->added.tokens += used.tokens;
+    spending->added.cost_micro += used.cost_micro;
+    attach_update(agent);
 }

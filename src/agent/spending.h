@@ -29,6 +29,9 @@ struct agent_spending {
     bool is_settling;
     uint64_t settled_number;
     struct budget_amount settled;
+    struct budget_amount added;   /* used beside requests of the conversation */
+    struct budget_amount entered; /* of it, with what was written last */
+    int64_t added_day;
     bool is_reserving;
     struct ledger_request request; /* the last one */
     enum budget_verdict verdict;   /* of the last try to reserve */
@@ -56,3 +59,6 @@ int spending_confirm(struct agent *agent, struct rondo_error *err);
 
 /** Settle the request with the next commit. Warns of a budget that is nearly used up. */
 int spending_settle(struct agent *agent, const struct model_reply *reply, struct rondo_error *err);
+
+/** Count what was used beside requests of the conversation, with the next commit. */
+void spending_add(struct agent *agent, struct budget_amount used);

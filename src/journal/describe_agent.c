@@ -194,6 +194,16 @@ static void add_counted(int64_t count, const char *noun, struct buf *out)
     buf_printf(out, "%" PRId64 " %s%s", count, noun, count == 1 ? "" : "s");
 }
 
+void describe_model_embedded(const struct event_model_embedded *event, struct buf *out)
+{
+    buf_append_string(out, "vectors for ");
+    add_counted(event->texts, "text", out);
+    describe_add_name(" from ", event->model, out);
+    describe_add_duration(event->duration_ns, out);
+    add_tokens(event->tokens, 0, out);
+    add_cost(event->cost_micro, out);
+}
+
 void describe_consolidation_started(const struct event_consolidation_started *event,
                                     struct buf *out)
 {

@@ -302,16 +302,27 @@ static void fold_tool_requested(struct run_state *state, const struct event_tool
     state->is_body_verified = false;
 }
 
-static void fold_model_replied(struct run_state *state, const struct event_model_replied *event)
+/** @param cost COST_UNKNOWN = not known */
+static void count_usage(struct run_state *state, int64_t used, int64_t cost)
 {
-    int64_t tokens = event->tokens > 0 ? event->tokens : 0;
-    int64_t cost_micro = event->cost_micro > 0 ? event->cost_micro : 0;
+    int64_t tokens = used > 0 ? used : 0;
+    int64_t cost_micro = cost > 0 ? cost : 0;
     state->tokens = add_saturating(state->tokens, tokens);
     state->cost_micro = add_saturating(state->cost_micro, cost_micro);
     state->body_tokens = add_saturating(state->body_tokens, tokens);
     state->body_cost_micro = add_saturating(state->body_cost_micro, cost_micro);
-    state->is_cost_unknown = state->is_cost_unknown || event->cost_micro < 0;
-    state->is_body_cost_unknown = state->is_body_cost_unknown || event->cost_micro < 0;
+    state->is_cost_unknown = state->is_cost_unknown || cost < 0;
+    state->is_body_cost_unknown = state->is_body_cost_unknown || cost < 0;
+}
+
+static void fold_model_replied(struct run_state *state, const struct event_model_replied *event)
+{
+    count_usage(state, event->tokens, event->cost_micro);
+}
+
+static void fold_model_embedded(struct run_state *state, const struct event_model_embedded *event)
+{
+    count_usage(state, event->tokens, event->cost_micro);
 }
 
 static struct run_condition *find_condition(struct run_state *state, const char *name)

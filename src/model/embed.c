@@ -3,6 +3,7 @@
 #include "model/embed.h"
 
 #include "base/auto.h"
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/json/json.h"
 #include "model/dialect.h"
@@ -120,7 +121,26 @@ static bool read_vectors(struct json_object *reply, size_t count, struct buf *re
     return is_good;
 }
 
-static int read_reply(const struct http_response *response, size_t count, struct buf *ret_vectors,
+/** Tokens that a reply may claim: more is nonsense. */
+#define TOKENS_MAX INT64_C(1000000000)
+
+/** A reply that reports no tokens costs nothing only where the model is free. */
+static void read_usage(const struct model *model, struct json_object *reply,
+                       struct model_embed_usage *ret_usage)
+{
+    struct json_object *usage = json_member(reply, "usage");
+    const struct prices *prices = &model->prices;
+    int64_t tokens = json_get_int(usage, "total_tokens", json_get_int(usage, "prompt_tokens", 0));
+    tokens = tokens < 0 ? 0 : tokens > TOKENS_MAX ? TOKENS_MAX : tokens;
+    ret_usage->tokens = tokens;
+    ret_usage->has_cost = prices->is_known && (tokens > 0 || prices->input == 0);
+    if (ret_usage->has_cost) {
+        ret_usage->cost_micro = prices_cost(prices, &(struct model_usage){.input = tokens});
+    }
+}
+
+static int read_reply(const struct model *model, const struct http_response *response, size_t count,
+                      struct buf *ret_vectors, struct model_embed_usage *ret_usage,
                       struct rondo_error *err)
 {
     auto_json struct json_object *reply = NULL;
@@ -131,16 +151,21 @@ static int read_reply(const struct http_response *response, size_t count, struct
     if (response->status < 200 || response->status > 299) {
         return error_set(err, RONDO_ERR_IO, "HTTP status %ld", response->status);
     }
-    if (body->len == 0 || json_parse(body->data, body->len, &reply, NULL) < 0 ||
-        !read_vectors(reply, count, ret_vectors)) {
+    bool is_json = body->len > 0 && json_parse(body->data, body->len, &reply, NULL) == 0;
+    if (is_json) {
+        read_usage(model, reply, ret_usage);
+    }
+    if (!is_json || !read_vectors(reply, count, ret_vectors)) {
         return error_set(err, RONDO_ERR_IO, "the reply does not have the vectors");
     }
     return 0;
 }
 
 int model_embed(struct model *model, const char *const *texts, size_t count, int64_t timeout_ns,
-                struct cancel *cancel, struct buf *ret_vectors, struct rondo_error *err)
+                struct cancel *cancel, struct buf *ret_vectors, struct model_embed_usage *ret_usage,
+                struct rondo_error *err)
 {
+    *ret_usage = (struct model_embed_usage){0};
     if (model->ops != &openai_ops) {
         return error_set(err, RONDO_ERR_UNSUPPORTED, "provider `%s` has no embeddings",
                          model->provider_name);
@@ -148,10 +173,12 @@ int model_embed(struct model *model, const char *const *texts, size_t count, int
     auto_buf struct buf body = {0};
     struct http_response response = {0};
     write_body(model, texts, count, &body);
+    int64_t begun_ns = clock_monotonic(model->clock);
     int r = call(model, &body, timeout_ns, cancel, &response, err);
     if (r == 0) {
-        r = read_reply(&response, count, ret_vectors, err);
+        r = read_reply(model, &response, count, ret_vectors, ret_usage, err);
     }
+    ret_usage->duration_ns = clock_monotonic(model->clock) - begun_ns;
     http_response_fini(&response);
     if (r < 0) {
         error_prefix(err, "embeddings of %s:%s", model->provider_name, model->name);

@@ -275,6 +275,15 @@ static void count_reply(struct metrics *metrics, const struct event_model_replie
     }
 }
 
+static void count_embedded(struct metrics *metrics, const struct event_model_embedded *event)
+{
+    const char *labels[METRIC_MAX_LABELS] = {event->model, NULL, NULL};
+    add_tokens(metrics, event->model, "input", event->tokens);
+    if (event->cost_micro > 0) {
+        add(metrics, METRIC_COST, labels, (double)event->cost_micro / 1e6);
+    }
+}
+
 static void count_consolidation(struct metrics *metrics,
                                 const struct event_consolidation_finished *event)
 {
@@ -412,6 +421,8 @@ static void count_known(struct metrics *metrics, const struct journal_entry *ent
         add_one(metrics, METRIC_MODEL_RETRIES, NULL, NULL);
     } else if (event->type == JOURNAL_MODEL_REPLIED) {
         count_reply(metrics, &event->model_replied, model_of(metrics, entry->run_id));
+    } else if (event->type == JOURNAL_MODEL_EMBEDDED) {
+        count_embedded(metrics, &event->model_embedded);
     } else if (event->type == JOURNAL_CONSOLIDATION_FINISHED) {
         count_consolidation(metrics, &event->consolidation_finished);
     } else if (event->type == JOURNAL_TOOL_FINISHED) {

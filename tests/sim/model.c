@@ -385,6 +385,7 @@ static void check_event(struct sim_run *run, const struct journal_event *event, 
     case JOURNAL_MODEL_REQUESTED:
     case JOURNAL_MODEL_RETRYING:
     case JOURNAL_MODEL_REPLIED:
+    case JOURNAL_MODEL_EMBEDDED:
     case JOURNAL_TOOL_REQUESTED:
     case JOURNAL_TOOL_FINISHED:
     case JOURNAL_PERSON_ANSWERED:

@@ -68,6 +68,7 @@ struct model *embedding_open(const struct embedding_parts *parts,
         .folder = parts->role->folder,
         .price_input_micro = -1,
         .price_output_micro = -1,
+        .prices_file = parts->prices_file,
         .http = parts->http,
         .clock = runtime_clock(parts->runtime),
         .random = runtime_random(parts->runtime),
@@ -85,6 +86,13 @@ struct model *embedding_open(const struct embedding_parts *parts,
         snprintf(ret_problem, RONDO_ERROR_MESSAGE_SIZE, "%s", err.message);
         return NULL;
     }
+    if (parts->needs_price && !model_has_price(model)) {
+        snprintf(ret_problem, RONDO_ERROR_MESSAGE_SIZE,
+                 "no price is known for %s:%s, and the role has a budget of cost",
+                 model_provider(model), model_name(model));
+        model_free(model);
+        return NULL;
+    }
     buf_printf(ret_name, "%s:%s%s%s", model_provider(model), model_name(model),
                given->base_url[0] == '\0' ? "" : "@", given->base_url);
     if (ret_name->len > LIMIT_MEMORY_MODEL_LEN) {
@@ -93,4 +101,21 @@ struct model *embedding_open(const struct embedding_parts *parts,
         return NULL;
     }
     return model;
+}
+
+int embedding_make(struct model *model, const char *const *texts, size_t count, int64_t timeout_ns,
+                   struct cancel *cancel, struct buf *ret_vectors, struct embedding_usage *usage,
+                   struct rondo_error *err)
+{
+    struct model_embed_usage used = {0};
+    int r = model_embed(model, texts, count, timeout_ns, cancel, ret_vectors, &used, err);
+    if (r == 0 || used.tokens > 0) {
+        usage->requests++;
+        usage->texts += (int64_t)count;
+        usage->tokens += used.tokens;
+        usage->cost_micro += used.cost_micro;
+        usage->is_cost_unknown = usage->is_cost_unknown || !used.has_cost;
+        usage->duration_ns += used.duration_ns;
+    }
+    return r;
 }

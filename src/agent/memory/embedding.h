@@ -6,7 +6,9 @@
 #include "rondo/error.h"
 
 #include <stdbool.h>
+#include <stdint.h>
 
+struct cancel;
 struct http_client;
 struct json_object;
 struct model;
@@ -37,7 +39,9 @@ struct embedding_parts {
     struct runtime *runtime;
     struct http_client *http;
     const struct role *role;
-    bool is_dry_run; /**< no model is opened */
+    bool is_dry_run;         /**< no model is opened */
+    const char *prices_file; /**< see struct model_options; or NULL */
+    bool needs_price; /**< a budget limits cost: no model is opened whose price is not known */
 };
 
 /**
@@ -51,3 +55,18 @@ struct embedding_parts {
 struct model *embedding_open(const struct embedding_parts *parts,
                              const struct embedding_settings *given, const char *section,
                              struct buf *ret_name, char ret_problem[RONDO_ERROR_MESSAGE_SIZE]);
+
+/** What requests have used since it was taken last. */
+struct embedding_usage {
+    int64_t requests; /**< that had a reply */
+    int64_t texts;
+    int64_t tokens;
+    int64_t cost_micro;
+    bool is_cost_unknown; /**< of one of them */
+    int64_t duration_ns;
+};
+
+/** model_embed(), which counts what it uses. @param usage is added to */
+int embedding_make(struct model *model, const char *const *texts, size_t count, int64_t timeout_ns,
+                   struct cancel *cancel, struct buf *ret_vectors, struct embedding_usage *usage,
+                   struct rondo_error *err);

@@ -18,7 +18,7 @@
 #include "loop/driver/body_ports.h"
 #include "memory/memory.h"
 #include "memory/vectors.h"
-#include "model/embed.h"
+#include "model/model.h"
 #include "role/role.h"
 #include "tool/toolbox.h"
 
@@ -50,6 +50,7 @@ struct agent_memories {
     char *sections;          /* in the system prompt now; NULL = none */
     struct buf recalled;     /* the section of a resumed conversation; stays as it is */
     struct model *embedding; /* makes vectors; NULL = memories are found by their words only */
+    struct embedding_usage usage; /* of its requests, not recorded yet */
     struct vectors *vectors;
     char problem[RONDO_ERROR_MESSAGE_SIZE]; /* why there is none though the role requests it */
 };
@@ -359,7 +360,8 @@ static struct vectors *ready_vectors(const struct agent_memories *memories, stru
     struct policy_verdict verdict;
     struct rondo_error err = {0};
     if (memories->vectors == NULL ||
-        !loop_ask_other_model(memories->loop, model_name(memories->embedding), &verdict)) {
+        !loop_ask_other_model(memories->loop, model_name(memories->embedding),
+                              model_has_price(memories->embedding), &verdict)) {
         return NULL;
     }
     vectors_set_cancel(memories->vectors, cancel);
@@ -603,7 +605,9 @@ static const struct {
 static int embed_texts(void *context, const char *const *texts, size_t count, int64_t timeout_ns,
                        struct cancel *cancel, struct buf *ret_vectors, struct rondo_error *err)
 {
-    return model_embed(context, texts, count, timeout_ns, cancel, ret_vectors, err);
+    struct agent_memories *memories = context;
+    return embedding_make(memories->embedding, texts, count, timeout_ns, cancel, ret_vectors,
+                          &memories->usage, err);
 }
 
 /** Without its model an agent finds memories by their words: no reason not to start. */
@@ -615,6 +619,8 @@ static void open_vectors(struct agent_memories *memories, const struct agent_mem
         .http = parts->http,
         .role = parts->role,
         .is_dry_run = parts->is_dry_run,
+        .prices_file = parts->prices_file,
+        .needs_price = parts->needs_price,
     };
     memories->embedding =
         embedding_open(&needs, &memories->settings.embeddings, "memory", &name, memories->problem);
@@ -624,7 +630,7 @@ static void open_vectors(struct agent_memories *memories, const struct agent_mem
     const struct vectors_options options = {
         .model = buf_string(&name),
         .embed = embed_texts,
-        .context = memories->embedding,
+        .context = memories,
         .clock = runtime_clock(memories->runtime),
     };
     memories->vectors = vectors_new(&options);
@@ -633,6 +639,18 @@ static void open_vectors(struct agent_memories *memories, const struct agent_mem
 int64_t agent_memories_resume_messages(const struct agent_memories *memories)
 {
     return memories == NULL ? 0 : memories->settings.resume_messages;
+}
+
+bool agent_memories_take_usage(struct agent_memories *memories, struct embedding_usage *ret_usage,
+                               const struct model **ret_model)
+{
+    if (memories == NULL || memories->usage.requests == 0) {
+        return false;
+    }
+    *ret_usage = memories->usage;
+    *ret_model = memories->embedding;
+    memories->usage = (struct embedding_usage){0};
+    return true;
 }
 
 bool agent_memories_model(const struct agent_memories *memories,

@@ -16,6 +16,7 @@ struct agent_memories;
 struct buf;
 struct http_client;
 struct loop;
+struct model;
 struct role;
 struct runtime;
 struct toolbox;
@@ -28,6 +29,8 @@ struct agent_memories_parts {
     const char *agent_id;
     bool is_dry_run;
     bool is_autonomous;
+    const char *prices_file; /**< see struct model_options; or NULL */
+    bool needs_price;        /**< see struct embedding_parts */
 };
 
 /**
@@ -47,6 +50,15 @@ int64_t agent_memories_resume_messages(const struct agent_memories *memories);
 /** The model for vectors, as policies see it. @return whether there is one */
 bool agent_memories_model(const struct agent_memories *memories,
                           struct policy_resource *ret_resource);
+
+struct embedding_usage;
+
+/**
+ * Take what requests for vectors have used since the last time.
+ * @return whether there was one
+ */
+bool agent_memories_take_usage(struct agent_memories *memories, struct embedding_usage *ret_usage,
+                               const struct model **ret_model);
 
 /**
  * A conversation is resumed: find facts and episodes about what was said last, by their words. They

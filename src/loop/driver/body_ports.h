@@ -95,10 +95,11 @@ bool loop_ask_model(struct loop *loop, const char *model);
 
 /**
  * Ask whether a model other than that of the conversation may be used: a denial is recorded, and
- * the run continues without.
+ * the run continues without. Under a limit of cost one without a known price is denied.
  * @param model its name, one of loop_set_resources
  */
-bool loop_ask_other_model(struct loop *loop, const char *model, struct policy_verdict *ret_verdict);
+bool loop_ask_other_model(struct loop *loop, const char *model, bool is_priced,
+                          struct policy_verdict *ret_verdict);
 
 /**
  * Ask before a tool call. Nothing is recorded: see loop_deny_tool.

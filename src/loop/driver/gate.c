@@ -199,20 +199,24 @@ void loop_explain_unpriced(const char *model, struct buf *ret_text)
                model);
 }
 
+static void deny_unpriced(const char *model, struct policy_verdict *verdict)
+{
+    auto_buf struct buf message = {0};
+    loop_explain_unpriced(model, &message);
+    verdict->outcome = VERDICT_DENY;
+    verdict->reason = VERDICT_COST_UNKNOWN;
+    verdict->counter = RUN_LIMIT_COST;
+    snprintf(verdict->message, sizeof(verdict->message), "%s", buf_string(&message));
+}
+
 /** Under a cost limit nothing of unknown cost continues. Changes the verdict to that. */
 static void deny_unknown_cost(const struct loop *loop, struct policy_verdict *verdict)
 {
     bool is_known = loop->unpriced_model == NULL && !loop->state.is_cost_unknown;
     bool is_limited = verdict->limits[RUN_LIMIT_COST].is_known;
-    if (verdict->outcome != VERDICT_ALLOW || !is_limited || is_known) {
-        return;
+    if (verdict->outcome == VERDICT_ALLOW && is_limited && !is_known) {
+        deny_unpriced(loop->unpriced_model, verdict);
     }
-    auto_buf struct buf message = {0};
-    loop_explain_unpriced(loop->unpriced_model, &message);
-    verdict->outcome = VERDICT_DENY;
-    verdict->reason = VERDICT_COST_UNKNOWN;
-    verdict->counter = RUN_LIMIT_COST;
-    snprintf(verdict->message, sizeof(verdict->message), "%s", buf_string(&message));
 }
 
 static void decide_iteration(struct loop *loop, struct policy_verdict *ret_verdict)
@@ -428,12 +432,25 @@ bool loop_ask_memory(struct loop *loop, const struct loop_memory *memory,
     return ret_verdict->outcome == VERDICT_ALLOW;
 }
 
-bool loop_ask_other_model(struct loop *loop, const char *model, struct policy_verdict *ret_verdict)
+/** Limits are those of the next iteration: policies may not name them for models. */
+static bool is_cost_limited(struct loop *loop)
+{
+    struct policy_request request = begin_request(loop);
+    struct policy_verdict verdict;
+    policy_gate_decide(loop->gate, &request, &verdict);
+    return verdict.limits[RUN_LIMIT_COST].is_known;
+}
+
+bool loop_ask_other_model(struct loop *loop, const char *model, bool is_priced,
+                          struct policy_verdict *ret_verdict)
 {
     struct policy_request request = begin_request(loop);
     request.action = ACTION_CALL_MODEL;
     request.resource = model;
     policy_gate_decide(loop->gate, &request, ret_verdict);
+    if (ret_verdict->outcome == VERDICT_ALLOW && !is_priced && is_cost_limited(loop)) {
+        deny_unpriced(model, ret_verdict);
+    }
     if (ret_verdict->outcome != VERDICT_ALLOW) {
         record_denied(loop, &request, ret_verdict);
     }

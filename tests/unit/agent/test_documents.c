@@ -52,9 +52,14 @@ SCENE_TEST(documents_are_found_by_meaning)
     struct agent_scene *scene = *state;
     struct http_peer *peer = http_peer_new();
     http_peer_reply(peer, 200, NULL, VECTORS(VECTOR(1, 0.1)));
-    http_peer_reply(peer, 200, NULL, VECTORS(VECTOR(1, 0)));
+    http_peer_reply(peer, 200, NULL,
+                    "{\"data\":[" VECTOR(1, 0) "],\"usage\":{\"total_tokens\":7}}");
     scene_play(scene, with_embeddings(scene, peer, ""), SEARCH("server colour") FINISH("completed"),
                RONDO_COMPLETED);
+    assert_int_equal(scene_events(scene, "model.embedded",
+                                  "\"name\":\"ingest\",\"requests\":2,\"texts\":2,\"tokens\":7,"),
+                     1);
+    assert_int_equal(loop_state(scene->loop)->tokens, 7);
     assert_int_equal(scene_events(scene, "tool.finished", "The host is blue."), 1);
     assert_int_equal(scene_events(scene, "tool.finished", "by words only"), 0);
     assert_non_null(strstr(http_peer_request(peer, 0)->body, "The host is blue."));

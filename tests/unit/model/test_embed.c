@@ -14,13 +14,16 @@
 
 static const char *const two_texts[] = {"one \"a\"", "two"};
 
+static struct model_embed_usage last_usage;
+
 /** Embed two texts. @return the code; the vectors as "1 0.5|0 1" in ret_text */
 static int embed(struct asking *asking, int64_t timeout_ns, struct rondo_error *err,
                  char ret_text[128])
 {
     struct buf vectors[2] = {0};
     ret_text[0] = '\0';
-    int r = model_embed(asking->model, two_texts, 2, timeout_ns, &asking->cancel, vectors, err);
+    int r = model_embed(asking->model, two_texts, 2, timeout_ns, &asking->cancel, vectors,
+                        &last_usage, err);
     for (size_t i = 0; i < 2; i++) {
         for (size_t k = 0; k < vectors[i].len / sizeof(float) && r == 0; k++) {
             float value;
@@ -70,6 +73,54 @@ TEST(a_request_has_exactly_these_bytes)
     assert_string_equal(asking_body(&asking, 0), "{\"model\":\"e-1\",\"input\":[\"one \\\"a\\\"\","
                                                  "\"two\"],\"encoding_format\":\"float\"}");
     asking_close(&asking);
+}
+
+#define USED(usage) \
+    "{\"data\":[" ITEM("0", "[1,0]") "," ITEM("1", "[0,1]") "],\"model\":\"e\",\"usage\":" usage "}"
+
+TEST(what_a_reply_reports_as_used_is_counted)
+{
+    embed_once("ollama", 200, USED("{\"prompt_tokens\":8,\"total_tokens\":9}"));
+    assert_int_equal(last_usage.tokens, 9);
+    assert_true(last_usage.has_cost); /* Local models are free. */
+    assert_int_equal(last_usage.cost_micro, 0);
+    embed_once("local", 200, USED("{\"prompt_tokens\":8}"));
+    assert_int_equal(last_usage.tokens, 8);
+    static const char *const nonsense[] = {"{}", "null", "[]", "{\"total_tokens\":-5}",
+                                           "{\"total_tokens\":\"many\"}"};
+    for (size_t i = 0; i < sizeof(nonsense) / sizeof(nonsense[0]); i++) {
+        char reply[256];
+        snprintf(reply, sizeof(reply), USED("%s"), nonsense[i]);
+        assert_string_equal(embed_once("local", 200, reply), "1 0|0 1");
+        assert_int_equal(last_usage.tokens, 0);
+    }
+    embed_once("local", 200, USED("{\"total_tokens\":9000000000000000000}"));
+    assert_int_equal(last_usage.tokens, 1000000000);
+}
+
+TEST(the_cost_is_known_where_the_price_and_the_tokens_are)
+{
+    static const struct {
+        const char *model;
+        const char *reply;
+        bool has_cost;
+        int64_t cost_micro;
+    } cases[] = {
+        {"text-embedding-3-small", USED("{\"total_tokens\":1000000}"), true, 20000},
+        {"text-embedding-3-small", USED("{}"), false, 0},
+        {"e-1", USED("{\"total_tokens\":1000000}"), false, 0},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct asking asking;
+        struct rondo_error err = {0};
+        char text[128];
+        asking_open(&asking, "openai", cases[i].model, NULL);
+        http_peer_reply(asking.peer, 200, JSON_TYPE, cases[i].reply);
+        assert_int_equal(embed(&asking, 30 * NS_PER_S, &err, text), 0);
+        assert_int_equal(last_usage.has_cost, cases[i].has_cost);
+        assert_int_equal(last_usage.cost_micro, cases[i].cost_micro);
+        asking_close(&asking);
+    }
 }
 
 TEST(vectors_may_come_in_any_order)

@@ -133,6 +133,92 @@ SCENE_TEST(with_embeddings_what_is_meant_is_found)
     end_embeddings(scene, peer);
 }
 
+#define USED_VECTORS(list, tokens) "{\"data\":[" list "],\"usage\":{\"total_tokens\":" #tokens "}}"
+
+SCENE_TEST(tokens_of_vectors_count_for_the_run)
+{
+    struct agent_scene *scene = *state;
+    struct http_peer *peer = http_peer_new();
+    remember_before(scene, STORE_SEMANTIC, "The host is blue");
+    http_peer_reply(peer, 200, NULL, USED_VECTORS(VECTOR(1, 0.1), 30));
+    http_peer_reply(peer, 200, NULL, USED_VECTORS(VECTOR(1, 0), 4));
+    scene_play(scene, with_embeddings(scene, peer, ""),
+               "{\"tool_calls\":[" ONE("recall", "{\"query\":\"colour\"}") "]," USE(
+                   10, 2) "}\n" FINISH("completed"),
+               RONDO_COMPLETED);
+    assert_int_equal(scene_events(scene, "model.embedded",
+                                  "\"model\":\"local:e\",\"name\":\"memory\",\"requests\":2,"
+                                  "\"texts\":2,\"tokens\":34,\"cost_micro\":null"),
+                     1);
+    assert_int_equal(loop_state(scene->loop)->tokens, 46);
+    assert_true(loop_state(scene->loop)->is_cost_unknown);
+    assert_int_equal(scene_events(scene, "iteration.finished", "\"tokens\":46"), 1);
+    end_embeddings(scene, peer);
+}
+
+SCENE_TEST(tokens_of_vectors_count_for_the_limit_of_the_run)
+{
+    struct agent_scene *scene = *state;
+    struct http_peer *peer = http_peer_new();
+    remember_before(scene, STORE_SEMANTIC, "The host is blue");
+    http_peer_reply(peer, 200, NULL, USED_VECTORS(VECTOR(1, 0.1), 300));
+    http_peer_reply(peer, 200, NULL, USED_VECTORS(VECTOR(1, 0), 4));
+    scene_play(scene,
+               with_embeddings(scene, peer, "  guardrails: {autonomous_token_budget: 200}\n"),
+               RECALL("colour") FINISH("completed"), RONDO_BUDGET_EXCEEDED);
+    assert_int_equal(scene->asks, 1);
+    end_embeddings(scene, peer);
+}
+
+SCENE_TEST(tokens_of_vectors_count_for_the_budgets_of_the_role)
+{
+    struct agent_scene *scene = *state;
+    struct http_peer *peer = http_peer_new();
+    remember_before(scene, STORE_SEMANTIC, "The host is blue");
+    http_peer_reply(peer, 200, NULL, USED_VECTORS(VECTOR(1, 0.1), 30));
+    http_peer_reply(peer, 200, NULL, USED_VECTORS(VECTOR(1, 0), 4));
+    scene_play(scene,
+               with_embeddings(scene, peer, "  guardrails: {daemon_daily_token_budget: 40}\n"),
+               "{\"tool_calls\":[" ONE("recall", "{\"query\":\"colour\"}") "]," USE(
+                   6, 2) "}\n" FINISH("completed"),
+               RONDO_BUDGET_EXCEEDED);
+    assert_int_equal(scene->asks, 1);
+    struct budget_ledger *ledger = memory_new_zero(1, sizeof(*ledger));
+    assert_int_equal(budget_load(scene->fixture->memory, "tester", ledger, NULL, NULL), 0);
+    assert_int_equal(ledger->life.tokens, 42);
+    free(ledger);
+    end_embeddings(scene, peer);
+}
+
+SCENE_TEST(under_a_budget_of_cost_words_serve_where_no_price_is_known)
+{
+    struct agent_scene *scene = *state;
+    remember_before(scene, STORE_SEMANTIC, "The host is blue");
+    setenv("RONDO_TEST_KEY", "sk-test", 1);
+    scene_play(scene,
+               "  memory: {embeddings: {provider: openai, model: e, api_key_env: RONDO_TEST_KEY}}\n"
+               "  guardrails: {daemon_daily_cost_budget: 0.5}\n",
+               RECALL("host") FINISH("completed"), RONDO_COMPLETED);
+    assert_int_equal(scene_events(scene, "tool.finished",
+                                  "Searched by words only: no price is known for openai:e"),
+                     1);
+}
+
+SCENE_TEST(under_a_limit_of_cost_no_model_without_a_price_makes_vectors)
+{
+    struct agent_scene *scene = *state;
+    struct http_peer *peer = http_peer_new();
+    remember_before(scene, STORE_SEMANTIC, "The host is blue");
+    set_policies(scene->world, PERMIT "@id(\"cheap\") forbid (principal, action, resource) when { "
+                                      "context.cost_usd.greaterThanOrEqual(decimal(\"1.0\")) };");
+    scene_play(scene, with_embeddings(scene, peer, "  policy: p.cedar\n"),
+               RECALL("host") FINISH("completed"), RONDO_COMPLETED);
+    assert_int_equal(scene_events(scene, "tool.finished", "> The host is blue"), 1);
+    scene_last_has(scene, "step.denied", "message", "no price is known for e");
+    assert_int_equal(http_peer_request_count(peer), 0);
+    end_embeddings(scene, peer);
+}
+
 SCENE_TEST(an_endpoint_that_fails_leaves_the_words_and_the_result_says_so)
 {
     struct agent_scene *scene = *state;
