@@ -106,6 +106,11 @@
 
 /** What an agent sends with a request to people, bytes of JSON. */
 #define LIMIT_HANDOFF_BODY_BYTES (256 * LIMIT_KIB)
+/** Calls of one agent, and of all agents of a store, that wait for the decision of a person. */
+#define LIMIT_HANDOFFS_OF_AGENT 64
+#define LIMIT_HANDOFFS_OPEN     1024
+/** Times that people are asked about the same action in one run. */
+#define LIMIT_HANDOFF_REPEATS 64
 /** A memory of an agent, bytes. */
 #define LIMIT_MEMORY_BYTES (16 * LIMIT_KIB)
 /** Its metadata, bytes of JSON. */

@@ -8,8 +8,10 @@
 #include "base/memory.h"
 #include "handoff/audit.h"
 #include "handoff/record.h"
+#include "handoff/timer.h"
 
 #include <inttypes.h>
+#include <json-c/json.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,8 +19,8 @@
 /** Times that another may be faster. */
 #define MOST_TRIES 200
 #define HEAD_KEY   "head"
-/** Record, body and head, and two changes a fact. */
-#define MOST_CHANGES (3 + 2 * HANDOFF_MOST_FACTS)
+/** Record, its place among the open ones, body, remark and head, and two changes a fact. */
+#define MOST_CHANGES (5 + 2 * HANDOFF_MOST_FACTS)
 
 /** A transaction while it is put together. */
 struct handoff_change {
@@ -212,12 +214,53 @@ struct handoff_record {
     int64_t now_ns;
 };
 
+/** Whether time or a person can still change it. */
+static bool is_open(const struct handoff *handoff, const struct handoff_rules *rules)
+{
+    return handoff_is_waiting(handoff) || handoff_timer(handoff, rules).kind != TIMER_NONE;
+}
+
+/** Enter a handoff among the open ones, or remove it there. */
+static void put_open(struct handoff_change *change, const struct handoff *handoff, bool is_open_now)
+{
+    buf_append_string(put(change, HANDOFF_OPEN_COLLECTION, handoff->request_id, STORE_ANY_VERSION),
+                      "{}");
+    change->items[change->count - 1].kind = is_open_now ? STORE_PUT : STORE_DELETE;
+}
+
+/** Whether the command itself has changed something: its facts come after those of time. */
+static bool has_command_fact(const struct handoff_facts *facts)
+{
+    return facts->count > 0 && !facts->are_of_time[facts->count - 1];
+}
+
+/** What was said beside a command, under the number that its first entry will have. */
+static void put_remark(struct handoff_change *change, const struct handoff *handoff,
+                       const struct handoff_record *record, uint64_t number)
+{
+    char key[ID_SIZE + 24];
+    size_t last = record->facts->count - 1;
+    snprintf(key, sizeof(key), "%s/%020" PRIu64, handoff->request_id, number);
+    struct json_writer writer =
+        json_writer(put(change, HANDOFF_THREAD_COLLECTION, key, STORE_ANY_VERSION));
+    json_begin_object(&writer, NULL);
+    json_write_int(&writer, "format", 1);
+    json_write_string(&writer, "kind", handoff_fact_name(record->facts->facts[last]));
+    json_write_string(&writer, "actor", record->actor);
+    json_write_int(&writer, "time_ns", record->now_ns);
+    json_write_raw(&writer, "details", record->note->details);
+    json_end_object(&writer);
+}
+
 /** The record, the entries of the chain, its head, and messages. */
 static int put_all(struct handoff_change *change, struct handoff_reading *reading,
                    const struct handoff *handoff, const struct handoff_record *record,
                    struct rondo_error *err)
 {
     handoff_encode(handoff, put(change, HANDOFF_COLLECTION, handoff->request_id, reading->version));
+    if (record->note->details != NULL && has_command_fact(record->facts)) {
+        put_remark(change, handoff, record, reading->head.size + 1);
+    }
     for (size_t i = 0; i < record->facts->count; i++) {
         enum handoff_fact fact = record->facts->facts[i];
         struct audit_fact entry = describe(handoff, fact, record->facts->are_of_time[i],
@@ -305,6 +348,7 @@ static int try_submit(const struct handoff_store *handoffs, const struct handoff
     struct handoff_note note = {0};
     struct handoff_record record = {&facts, &note, request->agent_id, now_ns};
     put_body(change, &ret_result->handoff, body);
+    put_open(change, &ret_result->handoff, true);
     r = put_all(change, &reading, &ret_result->handoff, &record, err);
     return r < 0 ? r : commit(handoffs->store, change, err);
 }
@@ -357,6 +401,10 @@ static int try_act(const struct handoff_store *handoffs, const char *request_id,
                                     now_ns};
     if (handoff->revision != reading.handoff.revision && note->body != NULL) {
         put_body(change, handoff, note->body);
+    }
+    bool is_open_now = is_open(handoff, handoffs->rules);
+    if (is_open_now != is_open(&reading.handoff, handoffs->rules)) {
+        put_open(change, handoff, is_open_now);
     }
     r = put_all(change, &reading, handoff, &record, err);
     return r < 0 ? r : commit(handoffs->store, change, err);

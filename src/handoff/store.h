@@ -8,9 +8,10 @@
  * Several threads and processes may work on one store: each transaction is on condition that the
  * record and the chain are as they were read, and is made again when they are not.
  *
- * Documents: `handoff` (by request id: the record), `handoff-body` (by request id and revision:
- * what the agent sent), `handoff-outbox` (by agent and number of the entry), `audit` (by number),
- * `audit-head`.
+ * Documents: `handoff` (by request id: the record), `handoff-open` (by request id, while time or a
+ * person can still change it), `handoff-body` (by request id and revision: what the agent sent),
+ * `handoff-thread` (by request id and number of the entry: what people and the agent said),
+ * `handoff-outbox` (by agent and number of the entry), `audit` (by number), `audit-head`.
  */
 #pragma once
 
@@ -19,7 +20,9 @@
 #include "store/store.h"
 
 #define HANDOFF_COLLECTION        "handoff"
+#define HANDOFF_OPEN_COLLECTION   "handoff-open"
 #define HANDOFF_BODY_COLLECTION   "handoff-body"
+#define HANDOFF_THREAD_COLLECTION "handoff-thread"
 #define HANDOFF_OUTBOX_COLLECTION "handoff-outbox"
 #define AUDIT_COLLECTION          "audit"
 #define AUDIT_HEAD_COLLECTION     "audit-head"
@@ -70,6 +73,52 @@ int handoff_wake(const struct handoff_store *handoffs, const char *request_id, i
 /** Read a handoff. RONDO_ERR_NOT_FOUND. */
 int handoff_read(const struct handoff_store *handoffs, const char *request_id,
                  struct handoff *ret_handoff, struct rondo_error *err);
+
+/** @return whether to continue */
+typedef bool handoff_fn(const struct handoff *handoff, void *context);
+
+/**
+ * Read the handoffs that time or a person can still change, in order of their ids. The store may be
+ * used while they are given.
+ * @return RONDO_ERR_CORRUPT when a record is damaged; those before it were given
+ */
+int handoff_read_open(const struct handoff_store *handoffs, handoff_fn *fn, void *context,
+                      struct rondo_error *err);
+
+/** Append what the agent sent with a revision, JSON. RONDO_ERR_NOT_FOUND. */
+int handoff_read_body(const struct handoff_store *handoffs, const char *request_id,
+                      uint32_t revision, struct buf *ret_json, struct rondo_error *err);
+
+/** Something that was said, with what was done. Texts are borrowed for the call. */
+struct handoff_remark {
+    const char *kind; /**< "handoff.rejected", ...: handoff_fact_name() */
+    const char *actor;
+    int64_t time_ns;
+    const char *details; /**< as given: struct handoff_note */
+};
+
+/** @return whether to continue */
+typedef bool handoff_remark_fn(const struct handoff_remark *remark, void *context);
+
+/** Read what people and the agent said of a handoff, in its order. */
+int handoff_read_thread(const struct handoff_store *handoffs, const char *request_id,
+                        handoff_remark_fn *fn, void *context, struct rondo_error *err);
+
+/** @param number of the entry @return whether to continue */
+typedef bool audit_entry_fn(uint64_t number, const char *kind, const char *request_id,
+                            void *context);
+
+/**
+ * Read what has changed, in its order: the entries of the audit chain after a number. The store may
+ * be used while they are given.
+ * @return RONDO_ERR_CORRUPT when one cannot be read
+ */
+int handoff_read_changes(const struct handoff_store *handoffs, uint64_t after, audit_entry_fn *fn,
+                         void *context, struct rondo_error *err);
+
+/** Entries of the audit chain now. */
+int handoff_read_position(const struct handoff_store *handoffs, uint64_t *ret_position,
+                          struct rondo_error *err);
 
 /**
  * Check the whole audit chain of a store, to its head.

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Reading handoffs, and what has changed of them. */
+#include "base/error.h"
+#include "base/json/json.h"
+#include "base/memory.h"
+#include "handoff/audit.h"
+#include "handoff/store.h"
+
+#include <inttypes.h>
+#include <json-c/json.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/** Handoffs that are looked at in one reading: a record is read between two of them. */
+#define PAGE 256
+
+/* ---- Open ones ------------------------------------------------------------------------------ */
+
+struct open_page {
+    char (*ids)[STORE_KEY_LEN + 1];
+    size_t count;
+};
+
+static bool take_id(const struct store_document *document, void *context)
+{
+    struct open_page *page = context;
+    snprintf(page->ids[page->count++], sizeof(page->ids[0]), "%s", document->key);
+    return true;
+}
+
+/** @return 1 to continue, 0 when the reader has enough, or a code */
+static int give_page(const struct handoff_store *handoffs, const struct open_page *page,
+                     handoff_fn *fn, void *context, struct rondo_error *err)
+{
+    for (size_t i = 0; i < page->count; i++) {
+        struct handoff handoff;
+        int r = handoff_read(handoffs, page->ids[i], &handoff, err);
+        if (r < 0) {
+            return r;
+        }
+        if (!fn(&handoff, context)) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+int handoff_read_open(const struct handoff_store *handoffs, handoff_fn *fn, void *context,
+                      struct rondo_error *err)
+{
+    struct store *store = handoffs->store;
+    struct open_page page = {.ids = memory_new_zero(PAGE, sizeof(*page.ids))};
+    char after[STORE_KEY_LEN + 1] = "";
+    int r = 1;
+    do {
+        struct store_document_query query = {
+            .collection = HANDOFF_OPEN_COLLECTION, .after = after, .limit = PAGE};
+        page.count = 0;
+        r = store->ops->read_documents(store, &query, take_id, &page, err);
+        r = r < 0 ? r : give_page(handoffs, &page, fn, context, err);
+        if (page.count > 0) {
+            memcpy(after, page.ids[page.count - 1], sizeof(after));
+        }
+    } while (r == 1 && page.count == PAGE);
+    free(page.ids);
+    return r < 0 ? r : 0;
+}
+
+/* ---- What was said -------------------------------------------------------------------------- */
+
+static bool take_text(const struct store_document *document, void *context)
+{
+    buf_append(context, document->data, document->data_len);
+    return false;
+}
+
+int handoff_read_body(const struct handoff_store *handoffs, const char *request_id,
+                      uint32_t revision, struct buf *ret_json, struct rondo_error *err)
+{
+    char key[ID_SIZE + 16];
+    size_t before = ret_json->len;
+    snprintf(key, sizeof(key), "%s/%010" PRIu32, request_id, revision);
+    struct store_document_query query = {.collection = HANDOFF_BODY_COLLECTION, .key = key};
+    int r = handoffs->store->ops->read_documents(handoffs->store, &query, take_text, ret_json, err);
+    if (r == 0 && ret_json->len == before) {
+        return error_set(err, RONDO_ERR_NOT_FOUND, "there is no revision %" PRIu32 " of handoff %s",
+                         revision, request_id);
+    }
+    return r;
+}
+
+struct thread_reading {
+    handoff_remark_fn *fn;
+    void *context;
+    int r;
+    struct rondo_error *err;
+};
+
+static bool give_remark(const struct store_document *document, void *context)
+{
+    struct thread_reading *reading = context;
+    auto_json struct json_object *root = NULL;
+    struct json_object *details = NULL;
+    if (json_parse_strict(document->data, document->data_len, &root, NULL) < 0 ||
+        json_get_int(root, "format", 0) != 1 ||
+        !json_object_object_get_ex(root, "details", &details)) {
+        reading->r = error_set(reading->err, RONDO_ERR_CORRUPT,
+                               "remark %.80s of a handoff cannot be read", document->key);
+        return false;
+    }
+    struct handoff_remark remark = {
+        .kind = json_get_string(root, "kind", ""),
+        .actor = json_get_string(root, "actor", ""),
+        .time_ns = json_get_int(root, "time_ns", 0),
+        .details = json_object_to_json_string_ext(details, JSON_C_TO_STRING_PLAIN),
+    };
+    return reading->fn(&remark, reading->context);
+}
+
+int handoff_read_thread(const struct handoff_store *handoffs, const char *request_id,
+                        handoff_remark_fn *fn, void *context, struct rondo_error *err)
+{
+    char prefix[ID_SIZE + 1];
+    struct thread_reading reading = {.fn = fn, .context = context, .err = err};
+    snprintf(prefix, sizeof(prefix), "%s/", request_id);
+    struct store_document_query query = {.collection = HANDOFF_THREAD_COLLECTION, .prefix = prefix};
+    int r =
+        handoffs->store->ops->read_documents(handoffs->store, &query, give_remark, &reading, err);
+    return r < 0 ? r : reading.r;
+}
+
+/* ---- What has changed ----------------------------------------------------------------------- */
+
+struct change_page {
+    struct {
+        uint64_t number;
+        char kind[32];
+        char request_id[ID_SIZE];
+    } * entries;
+    size_t count;
+    int r;
+    struct rondo_error *err;
+};
+
+static bool take_change(const struct store_document *document, void *context)
+{
+    struct change_page *page = context;
+    auto_json struct json_object *root = NULL;
+    if (json_parse_strict(document->data, document->data_len, &root, NULL) < 0) {
+        page->r = error_set(page->err, RONDO_ERR_CORRUPT,
+                            "entry %.40s of the audit chain cannot be read", document->key);
+        return false;
+    }
+    size_t i = page->count++;
+    page->entries[i].number = (uint64_t)json_get_int(root, "seq", 0);
+    snprintf(page->entries[i].kind, sizeof(page->entries[i].kind), "%s",
+             json_get_string(root, "kind", ""));
+    snprintf(page->entries[i].request_id, ID_SIZE, "%s", json_get_string(root, "request_id", ""));
+    return true;
+}
+
+/** @return 1 to continue, 0 when the reader has enough or there are no more, or a code */
+static int give_changes(const struct handoff_store *handoffs, uint64_t after,
+                        struct change_page *page, audit_entry_fn *fn, void *context,
+                        struct rondo_error *err)
+{
+    char key[24];
+    struct store *store = handoffs->store;
+    snprintf(key, sizeof(key), "%020" PRIu64, after);
+    struct store_document_query query = {
+        .collection = AUDIT_COLLECTION, .after = key, .limit = PAGE};
+    page->count = 0;
+    int r = store->ops->read_documents(store, &query, take_change, page, err);
+    r = r < 0 ? r : page->r;
+    for (size_t i = 0; i < page->count && r == 0; i++) {
+        bool goes_on = fn(page->entries[i].number, page->entries[i].kind,
+                          page->entries[i].request_id, context);
+        r = goes_on ? 0 : 1;
+    }
+    return r < 0 ? r : r == 0 && page->count == PAGE ? 1 : 0;
+}
+
+int handoff_read_changes(const struct handoff_store *handoffs, uint64_t after, audit_entry_fn *fn,
+                         void *context, struct rondo_error *err)
+{
+    struct change_page page = {.entries = memory_new_zero(PAGE, sizeof(*page.entries)), .err = err};
+    int r = 1;
+    while (r == 1) {
+        r = give_changes(handoffs, after, &page, fn, context, err);
+        after = page.count > 0 ? page.entries[page.count - 1].number : after;
+    }
+    free(page.entries);
+    return r;
+}
+
+static bool take_size(const struct store_document *document, void *context)
+{
+    struct audit_head head = {0};
+    if (audit_head_decode(document->data, document->data_len, &head, NULL) == 0) {
+        *(uint64_t *)context = head.size;
+    }
+    return false;
+}
+
+int handoff_read_position(const struct handoff_store *handoffs, uint64_t *ret_position,
+                          struct rondo_error *err)
+{
+    struct store_document_query query = {.collection = AUDIT_HEAD_COLLECTION};
+    *ret_position = 0;
+    return handoffs->store->ops->read_documents(handoffs->store, &query, take_size, ret_position,
+                                                err);
+}
