@@ -270,6 +270,10 @@ void describe_run_stop_requested(const struct event_run_stop_requested *event, s
 
 void describe_run_paused(const struct event_run_paused *event, struct buf *out)
 {
+    if (event->by != NULL && strcmp(event->by, RUN_WAITS_FOR_DECISION) == 0) {
+        buf_append_string(out, "paused until a person decides");
+        return;
+    }
     buf_append_string(out, "paused");
     describe_add_name(" by ", event->by, out);
     describe_add_message(": ", event->message, out);

@@ -153,6 +153,32 @@ void describe_person_answered(const struct event_person_answered *event, struct 
     describe_add_name(", ", event->tool == NULL ? NULL : event->answer, out);
 }
 
+/** Digits of an id by which people name a handoff. */
+#define SHOWN_ID_LEN 13
+
+void describe_handoff_requested(const struct event_handoff_requested *event, struct buf *out)
+{
+    buf_append_string(out, "waits for the decision of a person: ");
+    describe_add_name("", event->tool, out);
+    describe_add_name(", ", event->reason, out);
+    if (event->request != NULL) {
+        buf_printf(out, " (%.*s)", SHOWN_ID_LEN, event->request);
+    }
+}
+
+enum event_level level_handoff_decided(const struct event_handoff_decided *event)
+{
+    bool is_approved = event->decision != NULL && strcmp(event->decision, "approved") == 0;
+    return is_approved ? EVENT_LEVEL_INFO : EVENT_LEVEL_NOTICE;
+}
+
+void describe_handoff_decided(const struct event_handoff_decided *event, struct buf *out)
+{
+    describe_add_name("", event->tool, out);
+    describe_add_name(": ", event->decision, out);
+    describe_add_name(" by ", event->by, out);
+}
+
 void describe_plan_updated(const struct event_plan_updated *event, struct buf *out)
 {
     auto_json struct json_object *root = NULL;

@@ -14,6 +14,7 @@ enum event_level level_iteration_finished(const struct event_iteration_finished 
 enum event_level level_model_replied(const struct event_model_replied *event);
 enum event_level level_content_filtered(const struct event_content_filtered *event);
 enum event_level level_tool_finished(const struct event_tool_finished *event);
+enum event_level level_handoff_decided(const struct event_handoff_decided *event);
 enum event_level level_condition_evaluated(const struct event_condition_evaluated *event);
 enum event_level level_verification_finished(const struct event_verification_finished *event);
 enum event_level level_consolidation_finished(const struct event_consolidation_finished *event);

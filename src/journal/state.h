@@ -37,6 +37,9 @@ struct run_condition {
     enum rondo_condition_reason reason;
 };
 
+/** Who has paused a run that waits for the decision of a person: `by` of run.paused. */
+#define RUN_WAITS_FOR_DECISION "handoff"
+
 /** Reason of iteration.finished where iterations without a tool call ended the run. */
 #define RUN_GUARD_SPIN "spin_guard"
 

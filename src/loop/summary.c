@@ -218,6 +218,12 @@ static int load_details(struct store *store, const char *run_id, struct summary_
     return r;
 }
 
+bool summary_is_waiting(const struct summary *summary)
+{
+    return summary->run.summary.status == RONDO_RUNNING && summary->run.summary.is_paused &&
+           summary->paused_by != NULL && strcmp(summary->paused_by, RUN_WAITS_FOR_DECISION) == 0;
+}
+
 int summary_load(struct store *store, const char *run_id, struct summary *ret_summary,
                  struct rondo_error *err)
 {

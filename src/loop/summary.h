@@ -50,6 +50,9 @@ struct summary {
     char *storage_message;     /**< of the latest storage.degraded among the last events, or NULL */
 };
 
+/** Whether the run is paused because a person must decide about calls. */
+bool summary_is_waiting(const struct summary *summary);
+
 /** Gather. @return 0 or the store's error; damaged events are RONDO_ERR_CORRUPT */
 int summary_load(struct store *store, const char *run_id, struct summary *ret_summary,
                  struct rondo_error *err);

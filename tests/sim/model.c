@@ -389,6 +389,8 @@ static void check_event(struct sim_run *run, const struct journal_event *event, 
     case JOURNAL_TOOL_REQUESTED:
     case JOURNAL_TOOL_FINISHED:
     case JOURNAL_PERSON_ANSWERED:
+    case JOURNAL_HANDOFF_REQUESTED:
+    case JOURNAL_HANDOFF_DECIDED:
     case JOURNAL_PLAN_UPDATED:
     case JOURNAL_HISTORY_TRIMMED:
     case JOURNAL_CONSOLIDATION_STARTED:

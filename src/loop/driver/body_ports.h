@@ -86,6 +86,12 @@ void loop_end_by_budget(struct loop *loop, const struct loop_budget *budget);
 void loop_record_wait(struct loop *loop, const char *name, const char *answer, int64_t waited_ns);
 
 /**
+ * Pause the run until somebody decides about calls: nothing else is left to do. The body must
+ * return LOOP_INTERRUPTED; the same iteration continues with a resume.
+ */
+void loop_wait_for_decision(struct loop *loop);
+
+/**
  * Check before a model request whether the iteration may continue with its usage so far, and
  * whether this model may be used. A denial ends the run: it is recorded, and the body must return
  * LOOP_INTERRUPTED.

@@ -359,6 +359,13 @@ void loop_record_wait(struct loop *loop, const char *name, const char *answer, i
     loop_record(loop, &event);
 }
 
+void loop_wait_for_decision(struct loop *loop)
+{
+    if (loop_can_record(loop, NULL) == 0) {
+        loop_record_paused(loop, true, RUN_WAITS_FOR_DECISION);
+    }
+}
+
 /** A limit of time that policies set holds for what is under way as well. */
 static void keep_time_ahead(struct loop *loop, const struct policy_verdict *verdict)
 {
