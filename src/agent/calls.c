@@ -31,6 +31,8 @@ struct call_round {
     struct agent_job *jobs; /* those that passed all gates and wait for each other */
     size_t job_count;
     bool is_doubting; /* a person is asked about a call in doubt */
+    bool is_decided;  /* the call that is looked at was approved in the inbox */
+    bool is_left;     /* and this one waits for a decision there: it is not answered yet */
     int result;
     struct rondo_error *err;
 };
@@ -139,6 +141,34 @@ static void write_refusal(const struct agent *agent, size_t index, struct buf *r
                                  : "not called");
 }
 
+/**
+ * Nobody is at the terminal: put the call before the people who read the inbox. A conversation has
+ * nobody else, and a run that ends must not wait.
+ * @return whether it is approved; else it is answered, or left open
+ */
+static bool is_approved_in_inbox(struct call_round *round, size_t index, const struct tool *tool,
+                                 const char *arguments, const char *why, bool *ret_is_answered)
+{
+    struct agent *agent = round->agent;
+    struct agent_matter matter = {index, tool, arguments, why, round->is_doubting};
+    auto_buf struct buf text = {0};
+    *ret_is_answered = false;
+    if (round->result < 0 || agent->config.mode == AGENT_CHAT || agent->config.is_dry_run ||
+        cancel_is_set(agent_cancel(agent))) {
+        return false;
+    }
+    write_refusal(agent, index, &text);
+    int decision = agent_seek_decision(agent, &matter, &text, round->err);
+    round->result = decision < 0 ? decision : round->result;
+    round->is_left = decision == DECISION_WAITS;
+    round->is_decided = round->is_decided || decision == DECISION_APPROVED;
+    if (decision == DECISION_REFUSED) {
+        answer_text(agent, index, round->is_doubting ? "in_doubt" : "refused", &text);
+    }
+    *ret_is_answered = decision != DECISION_APPROVED;
+    return decision == DECISION_APPROVED;
+}
+
 /** A call that must be confirmed by a setting of the role. @return whether it may be made */
 static bool is_confirmed(struct call_round *round, size_t index, const struct tool *tool,
                          const char *arguments, bool is_approved)
@@ -151,6 +181,15 @@ static bool is_confirmed(struct call_round *round, size_t index, const struct to
         "this role requires confirmation (y = once, a = always for this tool, n = refuse)", false);
     if (consent == AGENT_CONSENT_YES) {
         return true;
+    }
+    bool is_answered = false;
+    if (consent == AGENT_CONSENT_NONE &&
+        is_approved_in_inbox(round, index, tool, arguments, "this role requires confirmation",
+                             &is_answered)) {
+        return true;
+    }
+    if (is_answered || round->result < 0) {
+        return false;
     }
     auto_buf struct buf text = {0};
     write_refusal(round->agent, index, &text);
@@ -196,6 +235,19 @@ static enum verdict_outcome ask_forms(struct call_round *round, const struct too
     return strictest;
 }
 
+/** The policies want a person. @return whether one has approved the call */
+static bool asks_person(struct call_round *round, size_t index, const struct tool *tool,
+                        const char *arguments, const char *why, bool *ret_is_answered)
+{
+    if (round->is_decided) {
+        return true; /* in this round, after a doubt */
+    }
+    enum agent_consent consent = ask_person(round, tool, arguments, why, true);
+    return consent == AGENT_CONSENT_YES ||
+           (consent == AGENT_CONSENT_NONE &&
+            is_approved_in_inbox(round, index, tool, arguments, why, ret_is_answered));
+}
+
 /** What the policies say. @return whether the call may be made */
 static bool is_allowed(struct call_round *round, size_t index, const struct tool *tool,
                        struct json_object *object, bool *ret_is_approved)
@@ -209,14 +261,15 @@ static bool is_allowed(struct call_round *round, size_t index, const struct tool
         agent_answer(round->agent, index, "denied", text, sizeof(text) - 1, 0);
         return false;
     }
+    bool is_answered = false;
     enum verdict_outcome outcome = ask_forms(round, tool, &forms, arguments, false, &verdict);
     if (outcome == VERDICT_ASK &&
-        ask_person(round, tool, arguments, verdict.message, true) == AGENT_CONSENT_YES) {
+        asks_person(round, index, tool, arguments, verdict.message, &is_answered)) {
         *ret_is_approved = true;
         outcome = ask_forms(round, tool, &forms, arguments, true, &verdict);
     }
     canonical_forms_fini(&forms);
-    if (outcome != VERDICT_ALLOW && round->result == 0) {
+    if (outcome != VERDICT_ALLOW && round->result == 0 && !is_answered) {
         answer_denied(round->agent, index, tool, &verdict);
     }
     return outcome == VERDICT_ALLOW;
@@ -234,10 +287,15 @@ static bool may_repeat(struct call_round *round, size_t index, const struct tool
         return true;
     }
     round->is_doubting = true;
-    enum agent_consent consent = ask_person(
-        round, tool, arguments, "it was cut off, and may have had its effect; call it again", true);
+    static const char why[] = "it was cut off, and may have had its effect; call it again";
+    bool is_answered = false;
+    enum agent_consent consent = ask_person(round, tool, arguments, why, true);
+    bool is_repeated = consent == AGENT_CONSENT_YES ||
+                       (consent == AGENT_CONSENT_NONE &&
+                        call->request[0] != '\0' && /* Of others the model finds out. */
+                        is_approved_in_inbox(round, index, tool, arguments, why, &is_answered));
     round->is_doubting = false;
-    if (consent == AGENT_CONSENT_YES) {
+    if (is_repeated) {
         *ret_is_approved = true;
         return true;
     }
@@ -247,10 +305,29 @@ static bool may_repeat(struct call_round *round, size_t index, const struct tool
                "took effect, and it was not repeated. Look at what it was to change before you "
                "call it again.",
                tool->name);
-    if (round->result == 0) {
+    if (round->result == 0 && !is_answered) {
         answer_text(round->agent, index, "in_doubt", &text);
     }
     return false;
+}
+
+/** An approval of the inbox is used up by the call that it is for. */
+static bool takes_grant(struct call_round *round, size_t index, const struct tool *tool,
+                        const char *arguments)
+{
+    struct agent *agent = round->agent;
+    struct agent_matter matter = {.index = index, .tool = tool, .arguments = arguments};
+    auto_buf struct buf text = {0};
+    if (!round->is_decided) {
+        return true;
+    }
+    write_refusal(agent, index, &text);
+    int decision = agent_start_approved(agent, &matter, &text, round->err);
+    round->result = decision < 0 ? decision : 0;
+    if (decision == DECISION_REFUSED) {
+        answer_text(agent, index, "refused", &text);
+    }
+    return decision == DECISION_APPROVED;
 }
 
 /** First of all the doubt: no other gate may say of such a call that it was not made. */
@@ -259,9 +336,12 @@ static bool passes_gates(struct call_round *round, size_t index, const struct to
 {
     const char *text = json_text(arguments);
     bool is_approved = false;
+    round->is_decided = false;
+    round->is_left = false;
     return may_repeat(round, index, tool, text, &is_approved) && round->result == 0 &&
            is_allowed(round, index, tool, arguments, &is_approved) && round->result == 0 &&
-           is_confirmed(round, index, tool, text, is_approved) && round->result == 0;
+           is_confirmed(round, index, tool, text, is_approved) && round->result == 0 &&
+           takes_grant(round, index, tool, text);
 }
 
 /* ---- Making the calls ----------------------------------------------------------------------- */
@@ -275,6 +355,12 @@ static void add_job(struct call_round *round, size_t index, const struct tool *t
         (struct agent_job){.index = index, .tool = tool, .arguments = json_object_get(arguments)};
     snprintf(job->key, sizeof(job->key), "%s-%" PRIu64 "-%zu", loop_run_id(agent->loop),
              agent->memory.turn, index);
+}
+
+/** Whether a handoff is open about a call that was judged without it. */
+static bool is_still_waiting(const struct agent *agent, size_t index)
+{
+    return index < agent->memory.call_count && agent->memory.calls[index].is_waiting;
 }
 
 /** Answer a call at once, or make it ready. */
@@ -293,6 +379,9 @@ static void prepare_call(struct call_round *round, size_t index)
         const struct tool *tool = toolbox_find(agent->toolbox, call->call.name);
         if (passes_gates(round, index, tool, arguments)) {
             add_job(round, index, tool, arguments);
+        }
+        if (round->result == 0 && !round->is_left && is_still_waiting(agent, index)) {
+            agent_withdraw_request(agent, index);
         }
     }
     tool_result_fini(&result);
@@ -337,6 +426,7 @@ static void on_done(void *context, struct agent_job *job)
     struct call_round *round = context;
     record_all_embedded(round->agent);
     const char *outcome = job->result.is_error ? "error" : "ok";
+    agent_finish_approved(round->agent, job->index, &job->result);
     agent_answer(round->agent, job->index, outcome, buf_string(&job->result.text),
                  job->result.text.len, job->duration_ns);
     tool_result_fini(&job->result);
@@ -455,6 +545,16 @@ static void refuse_cut_call(struct agent *agent)
     answer_text(agent, last, "error", &text);
 }
 
+static bool has_waiting(const struct agent *agent)
+{
+    for (size_t i = 0; i < agent->memory.call_count; i++) {
+        if (agent->memory.calls[i].is_waiting && !agent->memory.calls[i].is_answered) {
+            return true;
+        }
+    }
+    return false;
+}
+
 int agent_make_calls(struct agent *agent, struct rondo_error *err)
 {
     size_t count = agent->memory.call_count;
@@ -463,6 +563,12 @@ int agent_make_calls(struct agent *agent, struct rondo_error *err)
     int r = make_tool_calls(agent, count, err);
     if (r == 0 && !cancel_is_set(cancel)) {
         r = call_own_tools(agent, count, err);
+    }
+    bool is_waiting = has_waiting(agent);
+    if (r == AGENT_CONTINUE && is_waiting && !cancel_is_set(cancel)) {
+        agent->is_waiting = true;
+        loop_wait_for_decision(agent->loop);
+        return AGENT_BODY_CUT;
     }
     /* When all else is done, the agent may say that it is finished. */
     if (r == AGENT_CONTINUE && !cancel_is_set(cancel)) {

@@ -10,6 +10,7 @@
 #include "base/memory.h"
 
 #include <json-c/json.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -219,6 +220,23 @@ static void fold_tool_requested(struct agent *agent, const struct event_tool_req
     }
 }
 
+static void fold_handoff_requested(struct agent *agent, const struct event_handoff_requested *event)
+{
+    struct agent_call *call = find_call(&agent->memory, event->turn, event->index);
+    if (call != NULL && event->request != NULL) {
+        snprintf(call->request, sizeof(call->request), "%s", event->request);
+        call->is_waiting = true;
+    }
+}
+
+static void fold_handoff_decided(struct agent *agent, const struct event_handoff_decided *event)
+{
+    struct agent_call *call = find_call(&agent->memory, event->turn, event->index);
+    if (call != NULL) {
+        call->is_waiting = false;
+    }
+}
+
 static void fold_tool_finished(struct agent *agent, const struct event_tool_finished *event,
                                uint64_t seq)
 {
@@ -279,6 +297,10 @@ void agent_fold(struct agent *agent, const struct journal_event *event)
         fold_tool_requested(agent, &event->tool_requested);
     } else if (event->type == JOURNAL_TOOL_FINISHED) {
         fold_tool_finished(agent, &event->tool_finished, event->seq);
+    } else if (event->type == JOURNAL_HANDOFF_REQUESTED) {
+        fold_handoff_requested(agent, &event->handoff_requested);
+    } else if (event->type == JOURNAL_HANDOFF_DECIDED) {
+        fold_handoff_decided(agent, &event->handoff_decided);
     } else if (event->type == JOURNAL_PLAN_UPDATED) {
         fold_plan(agent, &event->plan_updated);
     } else if (event->type == JOURNAL_HISTORY_TRIMMED) {

@@ -22,6 +22,8 @@ struct agent_call {
     bool is_begun;          /**< its intent was recorded */
     int64_t attempt;        /**< of the intent recorded last */
     bool is_in_doubt;       /**< begun by a process that died before it recorded the result */
+    char request[ID_SIZE];  /**< of the handoff about it; "" = none */
+    bool is_waiting;        /**< nobody has decided yet */
     bool is_answered;
     bool is_error;
     struct buf answer;
@@ -97,6 +99,7 @@ struct agent {
                                  in which a person was waited for */
     char message[512];        /* why the body failed */
     bool has_failed;          /* in the last body */
+    bool is_waiting;          /* the last body waits for decisions of people */
     bool is_resumed;          /* a conversation that was begun by another process, until its next
                                  answer */
 };
@@ -159,6 +162,46 @@ void agent_begin_call(struct agent *agent, size_t index);
  */
 void agent_answer(struct agent *agent, size_t index, const char *outcome, const char *text,
                   size_t len, int64_t duration_ns);
+
+/* ---- handoff.c: calls that wait for the decision of a person ----------------------------------
+ */
+
+enum agent_decision {
+    DECISION_WAITS,    /**< nobody has decided: the call is left open */
+    DECISION_APPROVED, /**< policies must be asked again, then agent_start_approved() */
+    DECISION_REFUSED,  /**< the call must be answered */
+};
+
+/** A call about which a person must decide. */
+struct agent_matter {
+    size_t index; /**< among the calls of the reply */
+    const struct tool *tool;
+    const char *arguments; /**< JSON, as the call will be made */
+    const char *why;       /**< for people */
+    bool is_in_doubt;      /**< it may have had its effect already */
+};
+
+/**
+ * Ask for a decision, or find the one there is. What is new is recorded, not committed.
+ * @param ret_why DECISION_REFUSED: appended, for the model
+ * @return enum agent_decision or a negative code
+ */
+int agent_seek_decision(struct agent *agent, const struct agent_matter *matter, struct buf *ret_why,
+                        struct rondo_error *err);
+
+/**
+ * Take the grant of an approved call, which is made next: it is given once.
+ * @param ret_why DECISION_REFUSED: appended, for the model
+ * @return DECISION_APPROVED, DECISION_REFUSED or a negative code
+ */
+int agent_start_approved(struct agent *agent, const struct agent_matter *matter,
+                         struct buf *ret_why, struct rondo_error *err);
+
+/** The approved call has a result. What fails here leaves the action shown as in doubt. */
+void agent_finish_approved(struct agent *agent, size_t index, const struct tool_result *result);
+
+/** A call that was asked about is not made as it was: nobody needs to decide any more. */
+void agent_withdraw_request(struct agent *agent, size_t index);
 
 /* ---- agent_batch.c: calls side by side ------------------------------------------------------- */
 

@@ -49,6 +49,7 @@ struct agent_scene {
     uint64_t commits;       /* so far */
     uint64_t crash_at;      /* number of the commit at which this process dies; 0 = none */
     enum store_fault fault; /* what becomes of that commit */
+    bool counts_documents;  /* changes of documents are counted as commits are */
     bool is_dead;
     uint64_t events_read; /* since it was set to 0 */
     bool is_newest_damaged;
@@ -97,7 +98,9 @@ static inline enum store_fault scene_decide(void *context, const char *operation
     if (scene->is_dead) {
         return STORE_FAULT_BEFORE;
     }
-    if (strcmp(operation, "commit") == 0 && ++scene->commits == scene->crash_at) {
+    bool is_counted = strcmp(operation, "commit") == 0 ||
+                      (scene->counts_documents && strcmp(operation, "change_documents") == 0);
+    if (is_counted && ++scene->commits == scene->crash_at) {
         scene->is_dead = true;
         return scene->fault;
     }

@@ -100,17 +100,6 @@ SCENE_TEST(the_loops_own_tools_are_not_asked_about)
            ") when { resource == Tool::\"send\" || resource == Tool::\"careful\" } " \
            "unless { context.approved };\n"
 
-SCENE_TEST(nobody_approves_an_unattended_run)
-{
-    struct agent_scene *scene = *state;
-    play_under(scene, ASK_TO_SEND, "", CALL("send", "x") FINISH("completed"), RONDO_COMPLETED);
-    assert_int_equal(scene->call_count, 0);
-    scene_last(scene, "step.denied", "verdict", "ask");
-    assert_int_equal(scene_events(scene, "tool.finished",
-                                  "policy `ask` requires a person's approval of `call_tool`"),
-                     1);
-}
-
 SCENE_TEST(a_person_approves_each_call_by_itself)
 {
     struct agent_scene *scene = *state;
