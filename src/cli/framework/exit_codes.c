@@ -12,6 +12,8 @@ static const struct exit_code_row own_rows[] = {
      "was executed"},
     {EXIT_HELD, "held", "another process executes the run (or the exclusive agent)"},
     {EXIT_STORE, "store", "the store cannot be read or written, or is corrupt"},
+    {EXIT_WAITING, "waiting",
+     "the run waits for the decision of a person: `rondo inbox`; `rondo resume` continues it"},
 };
 #define OWN_COUNT (sizeof(own_rows) / sizeof(own_rows[0]))
 

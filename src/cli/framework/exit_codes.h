@@ -14,6 +14,7 @@ enum exit_code {
     EXIT_USAGE = 2,     /**< wrong options, words or input; nothing was changed */
     EXIT_HELD = 9,      /**< another process executes the run */
     EXIT_STORE = 10,    /**< the store cannot be read or written, or is corrupt */
+    EXIT_WAITING = 11,  /**< the run waits for the decision of a person */
     EXIT_ABORTED = 130, /**< stopped by a signal */
 };
 

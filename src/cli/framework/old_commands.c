@@ -21,7 +21,6 @@ static const struct {
     const char *today;
 } rows[] = {
     {"a2a", NULL, "there is no A2A server; `rondo serve` has an API (docs/api.md)"},
-    {"approve", NULL, "`rondo run ROLE` asks at the terminal before a call that needs a person"},
     {"audit", NULL,
      "`rondo logs RUN --json` has every request and call of a run; `rondo gc` deletes old runs"},
     {"chat", NULL, "`rondo run ROLE` without -p is a conversation"},

@@ -168,7 +168,8 @@ static bool is_shown_live(const struct journal_entry *entry)
         [JOURNAL_FINISH_REJECTED] = true,  [JOURNAL_CHECKPOINT_CORRUPT] = true,
         [JOURNAL_STORAGE_DEGRADED] = true, [JOURNAL_NOTE] = true,
         [JOURNAL_LIMIT_WARNING] = true,    [JOURNAL_POLICY_CHANGED] = true,
-        [JOURNAL_POLICY_REFUSED] = true,
+        [JOURNAL_POLICY_REFUSED] = true,   [JOURNAL_HANDOFF_REQUESTED] = true,
+        [JOURNAL_HANDOFF_DECIDED] = true,
     };
     return entry->is_known && is_shown[entry->event.type];
 }
@@ -233,7 +234,8 @@ static bool is_shown_in_answer(const struct journal_entry *entry)
         [JOURNAL_GATE_DENIED] = true,        [JOURNAL_STEP_DENIED] = true,
         [JOURNAL_RUN_STOP_REQUESTED] = true, [JOURNAL_STORAGE_DEGRADED] = true,
         [JOURNAL_CHECKPOINT_CORRUPT] = true, [JOURNAL_RUN_PAUSED] = true,
-        [JOURNAL_RUN_CONTINUED] = true,
+        [JOURNAL_RUN_CONTINUED] = true,      [JOURNAL_HANDOFF_REQUESTED] = true,
+        [JOURNAL_HANDOFF_DECIDED] = true,
     };
     return entry->is_known && is_shown[entry->event.type];
 }

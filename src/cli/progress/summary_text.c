@@ -38,8 +38,12 @@ static bool is_queued(const struct summary *summary)
 static void add_pause(const struct summary *summary, struct fields *fields)
 {
     auto_buf struct buf text = {0};
-    buf_append_string(&text, "paused");
-    if (summary->paused_by != NULL && summary->paused_by[0] != '\0') {
+    if (summary_is_waiting(summary)) {
+        buf_append_string(&text, "calls wait for the decision of a person");
+    } else {
+        buf_append_string(&text, "paused");
+    }
+    if (!summary_is_waiting(summary) && summary->paused_by != NULL && summary->paused_by[0] != '\0') {
         buf_printf(&text, " by %s", summary->paused_by);
     }
     if (summary->paused_ns > 0) {

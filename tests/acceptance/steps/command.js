@@ -303,3 +303,33 @@ Then("the feedback of iteration {int} contains the output {string}", function (i
     text,
   );
 });
+
+/** The calls that wait for a person, newest last. */
+const inbox = (world) =>
+  world
+    .ask("inbox", "--json")
+    .stdout.split("\n")
+    .filter(Boolean)
+    .map((line) => JSON.parse(line));
+
+async function decide(world, verb, comment = "") {
+  const [entry] = inbox(world);
+  world.decided = entry.request_id;
+  await world.run(`rondo ${verb} ${entry.request_id} ${comment}`);
+}
+
+When("I approve the call that waits", async function () {
+  await decide(this, "approve");
+});
+
+When("I reject the call that waits", async function () {
+  await decide(this, "reject");
+});
+
+When("I reject the call that waits, saying {string}", async function (comment) {
+  await decide(this, "reject", `-m '${comment}'`);
+});
+
+When("I reject the same call, saying {string}", async function (comment) {
+  await this.run(`rondo reject ${this.decided} -m '${comment}'`);
+});

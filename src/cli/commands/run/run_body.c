@@ -243,11 +243,18 @@ int run_body_open(struct session *session, struct loop *loop, struct display *di
     return body_open(loop, &options, agent == NULL ? NULL : agent->agent, &ret_body->body, err);
 }
 
+/** A run that is paused waits here, unless what it waits for may take days. */
+static int next_turn(struct run_body *run, struct rondo_error *err)
+{
+    bool is_waiting = run->agent != NULL && agent_is_waiting(run->agent->agent);
+    return is_waiting ? loop_next(run->body.loop, err) : loop_next_unpaused(run->body.loop, err);
+}
+
 int run_body_execute(struct run_body *run, struct rondo_error *err)
 {
     struct loop *loop = run->body.loop;
     int turn;
-    while ((turn = loop_next_unpaused(loop, err)) == LOOP_BODY) {
+    while ((turn = next_turn(run, err)) == LOOP_BODY) {
         display_store_failing(run->display, loop_is_degraded(loop));
         display_iteration(run->display, loop_state(loop)->iteration);
         int r = body_run(&run->body, err);

@@ -111,10 +111,21 @@ static void print_answer(const struct summary *summary, const char *words,
     if (summary->run.summary.status == RONDO_COMPLETED || is_part) {
         run_answer_print(words, values);
     }
-    if (summary->run.summary.status != RONDO_COMPLETED) {
+    if (summary->run.summary.status != RONDO_COMPLETED && !summary_is_waiting(summary)) {
         report_failure(EXIT_OTHER, "%s: %s", run_display_status(&summary->run),
                        summary->message == NULL ? "there is no answer" : summary->message);
     }
+}
+
+/** The run is not over, though its command is. */
+static void explain_waiting(struct session *session, const char *run_id)
+{
+    auto_buf struct buf hint = {0};
+    session_hint(session, "resume", run_id, &hint);
+    fprintf(stderr,
+            "the run waits for the decision of a person: see `rondo inbox`, then continue it with "
+            "`%s`\n",
+            buf_string(&hint));
 }
 
 int run_summary_print(struct session *session, const char *run_id, uint64_t storage_failures,
@@ -141,7 +152,11 @@ int run_summary_print(struct session *session, const char *run_id, uint64_t stor
                      values->wants_quiet != 0, &text);
     }
     report_output(&text);
-    int exit_code = rondo_status_exit_code(summary.run.summary.status);
+    bool is_waiting = summary_is_waiting(&summary);
+    int exit_code = is_waiting ? EXIT_WAITING : rondo_status_exit_code(summary.run.summary.status);
+    if (is_waiting && !values->wants_json) {
+        explain_waiting(session, run_id);
+    }
     summary_fini(&summary);
     return exit_code;
 }
@@ -245,6 +260,13 @@ void run_results_send(struct session *session, const char *run_id, const struct 
     }
 }
 
+/** Calls wait for people, and nothing else is left to do. */
+static int park_waiting(struct loop *loop, struct rondo_error *err)
+{
+    int r = loop_park(loop, err);
+    return r < 0 ? r : LOOP_PAUSED;
+}
+
 int run_execute(struct session *session, struct loop *loop, const struct run_values *values,
                 uint64_t after, const struct loop_opening *opening, struct run_agent *agent)
 {
@@ -261,6 +283,7 @@ int run_execute(struct session *session, struct loop *loop, const struct run_val
     int r = run_body_open(session, loop, display, agent, &body, &err);
     if (r == 0) {
         r = run_body_execute(&body, &err);
+        r = r == LOOP_PAUSED ? park_waiting(loop, &err) : r;
     } else {
         loop_park(loop, NULL);
     }

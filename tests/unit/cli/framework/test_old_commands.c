@@ -8,13 +8,12 @@
 #include <string.h>
 
 static const char *const old_names[] = {
-    "a2a",          "approve",   "audit",   "chat",     "compose",   "configure", "cost",
-    "create",       "dashboard", "desktop", "examples", "export",    "flow",      "info",
-    "ingest",       "init",      "install", "list",     "login",     "logout",    "mcp",
-    "memory clear", "new",       "pending", "pipeline", "plan",      "plugins",   "publish",
-    "pull",         "search",    "service", "setup",    "skill",     "team",      "telemetry",
-    "test",         "tool",      "tui",     "ui",       "uninstall", "update",    "vault",
-    "whoami",
+    "a2a",       "audit",   "chat",     "compose",   "configure", "cost",      "create",
+    "dashboard", "desktop", "examples", "export",    "flow",      "info",      "ingest",
+    "init",      "install", "list",     "login",     "logout",    "mcp",       "memory clear",
+    "new",       "pending", "pipeline", "plan",      "plugins",   "publish",   "pull",
+    "search",    "service", "setup",    "skill",     "team",      "telemetry", "test",
+    "tool",      "tui",     "ui",       "uninstall", "update",    "vault",     "whoami",
 };
 
 static const char *const old_run_options[] = {
