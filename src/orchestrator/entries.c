@@ -29,6 +29,10 @@ static void enter(struct orchestrator *orchestrator, struct run_entry *entry)
     if (count != NULL) {
         ++*count;
     }
+    if (entry->state == ENTRY_PAUSED) {
+        entry->is_new_paused = true;
+        orchestrator->has_new_paused = true;
+    }
     if (entry->state == ENTRY_QUEUED) {
         DL_APPEND(orchestrator->queue, entry);
         entry->is_new = true;

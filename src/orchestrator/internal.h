@@ -33,12 +33,13 @@ enum entry_state {
 struct run_entry {
     char run_id[ID_SIZE];
     enum entry_state state;
-    int64_t since_ns;  /**< when it was put in this state; wall clock */
-    int64_t retry_ns;  /**< monotonic: not opened again before; 0 = at once */
-    unsigned attempts; /**< that failed, in a row */
-    unsigned holds;    /**< found held by another process, in a row */
-    bool is_new;       /**< in the queue: nobody has asked for it with orchestrator_take_queued */
-    bool is_orphan;    /**< of a process that died: counts when it was taken over */
+    int64_t since_ns;   /**< when it was put in this state; wall clock */
+    int64_t retry_ns;   /**< monotonic: not opened again before; 0 = at once */
+    unsigned attempts;  /**< that failed, in a row */
+    unsigned holds;     /**< found held by another process, in a row */
+    bool is_new;        /**< in the queue: nobody has asked for it with orchestrator_take_queued */
+    bool is_new_paused; /**< paused, and not looked at yet: a decision may have come meanwhile */
+    bool is_orphan;     /**< of a process that died: counts when it was taken over */
     char by[BY_SIZE];
     uint64_t store_failures;  /**< that kept it from being executed, as the next ones */
     int64_t store_failing_ns; /**< since when; wall clock */
@@ -73,6 +74,7 @@ struct orchestrator {
     uint64_t queued;           /**< entries of the queue, and runs that are about to enter it */
     uint64_t running;          /**< threads, and those about to begin */
     uint64_t paused;
+    bool has_new_paused;
     uint64_t openers;      /**< threads that open an agent */
     struct cancel opening; /**< set by a drain: opening may wait for servers of others */
     struct admission admission;
@@ -81,7 +83,10 @@ struct orchestrator {
     bool is_draining;
     bool is_cutting; /**< draining: bodies are cut off, too */
     bool is_stopping;
-    bool is_store_failing;           /**< it cannot be read */
+    bool is_store_failing;      /**< it cannot be read */
+    uint64_t decision_position; /**< in the audit chain; of the scan's thread, as the next ones */
+    bool has_decision_position;
+    int64_t decision_due_ns;         /**< when time decides next: wall clock; 0 = not known yet */
     size_t damaged_runs;             /**< that the last scan could not read; of its thread */
     size_t others;                   /**< runs whose process may die unnoticed; the same */
     struct writer_listener listener; /**< to the end of quiet */
@@ -183,6 +188,11 @@ int executor_check(struct orchestrator *orchestrator, const struct loop_spec *sp
 int executor_resume(struct orchestrator *orchestrator, const char *run_id, const char *by,
                     const struct loop_limits *limits, struct loop **ret_loop,
                     struct loop_opening *ret_opening, struct rondo_error *err);
+
+/* ---- Runs that wait for a decision of people (decisions.c) ---- */
+
+/** Continue those about which something was decided, and let time decide. The lock is not held. */
+int decisions_scan(struct orchestrator *orchestrator, struct rondo_error *err);
 
 /* ---- Runs that wait or are paused (waiting.c) ---- */
 

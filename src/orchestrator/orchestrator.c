@@ -105,7 +105,10 @@ static void check_writing(struct orchestrator *orchestrator)
 static void check_store(struct orchestrator *orchestrator)
 {
     struct rondo_error err = {0};
-    int r = waiting_scan(orchestrator, &err);
+    int r = decisions_scan(orchestrator, &err);
+    if (r == 0) {
+        r = waiting_scan(orchestrator, &err);
+    }
     if (r == 0) {
         r = orphans_scan(orchestrator, &err);
     }

@@ -8,7 +8,7 @@ Feature: What agents may do is decided before each call
 
   # ---- Confirmation ----
 
-  Scenario: A tool that wants confirmation is refused when nobody is there, and the agent is told
+  Scenario: A tool that wants confirmation waits when nobody is there
     Given a role with
       """
       tools: [{type: shell}]
@@ -18,10 +18,10 @@ Feature: What agents may do is decided before each call
       | run_shell {"command": "./note one"}                |
       | finish_task {"summary": "no", "status": "blocked"} |
     When I run `rondo run role.yaml -p x -a`
-    Then the exit code is 4
+    Then the exit code is 11
     And the file "notes" does not exist
-    And the call of "run_shell" in turn 1 ended as refused, saying "require_confirmation"
-    And the last message of request 2 mentions "no person can confirm it in this run"
+    And the journal has an event "handoff.requested" with
+      | name | run_shell |
 
   Scenario: --yes confirms
     Given a role with
@@ -47,7 +47,9 @@ Feature: What agents may do is decided before each call
       | finish_task {"summary": "no", "status": "completed"} |
     When I run `rondo run role.yaml -p x -a`
     Then the file "notes" does not exist
-    And the call of "write_file" in turn 1 ended as refused, saying "no person"
+    And the exit code is 11
+    And the journal has an event "handoff.requested" with
+      | name | write_file |
 
     Examples:
       | setting                    |
@@ -221,7 +223,7 @@ Feature: What agents may do is decided before each call
     And stdout mentions "policy_violation"
     And stderr or stdout mentions "only our own models"
 
-  Scenario: A policy that requires a person's approval: with nobody there the call is not made
+  Scenario: A policy that requires a person's approval: with nobody there the call waits
     Given the policies
       """
       permit (principal, action, resource);
@@ -238,9 +240,11 @@ Feature: What agents may do is decided before each call
       | run_shell {"command": "./note one"} |
       | finish_task {"summary": "done"}     |
     When I run `rondo run role.yaml -p x -a`
-    Then the exit code is 0
+    Then the exit code is 11
     And the file "notes" does not exist
-    And the call of "run_shell" in turn 1 ended as denied, saying "a person looks at each note"
+    And the journal has an event "handoff.requested" with
+      | name | run_shell |
+    And stderr mentions "a person looks at each note"
 
   @A-US4-4
   Scenario: The limit is lowered while the agent works

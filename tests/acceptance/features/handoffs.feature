@@ -1,0 +1,118 @@
+Feature: Calls that wait for the decision of a person
+
+  Background:
+    Given a command "note" in the project
+      """
+      echo "$*" >>notes
+      """
+
+  Scenario: A call waits, the others are made, and the approved call is made once
+    Given a role with
+      """
+      tools: [{type: shell}, {type: datetime}]
+      """
+    And a model that answers
+      | calls                                                                  |
+      | run_shell {"command": "./note one"} & parse_date {"text": "2026-01-01"} |
+      | finish_task {"summary": "done"}                                        |
+    When I run `rondo run role.yaml -p x -a`
+    Then the exit code is 11
+    And stderr mentions "rondo inbox"
+    And the file "notes" does not exist
+    And the journal has an event "tool.requested" with
+      | name | parse_date |
+    When I run `rondo inbox`
+    Then stdout mentions "run_shell"
+    And stdout mentions "this role requires confirmation"
+    When I run `rondo resume last`
+    Then the exit code is 11
+    When I approve the call that waits
+    Then the exit code is 0
+    When I run `rondo resume last`
+    Then the exit code is 0
+    And the file "notes" has the line "one"
+    And the call of "run_shell" in turn 1 ended as ok, saying ""
+    When I run `rondo inbox`
+    Then stderr mentions "nobody waits for a decision"
+
+  Scenario: The agent is told why a call was rejected, and continues
+    Given a role with
+      """
+      tools: [{type: shell}]
+      """
+    And a model that answers
+      | calls                                              |
+      | run_shell {"command": "./note one"}                |
+      | run_shell {"command": "./note one"}                |
+      | finish_task {"summary": "no", "status": "blocked"} |
+    When I run `rondo run role.yaml -p x -a`
+    Then the exit code is 11
+    When I reject the call that waits, saying "not on a Friday"
+    Then the exit code is 0
+    When I run `rondo resume last`
+    Then the exit code is 4
+    And the file "notes" does not exist
+    And the last message of request 2 mentions "not on a Friday"
+    And the last message of request 3 mentions "a person refused it"
+
+  Scenario: A rejection needs a comment, and of two decisions the first one counts
+    Given a role with
+      """
+      tools: [{type: shell}]
+      """
+    And a model that answers
+      | calls                               |
+      | run_shell {"command": "./note one"} |
+      | finish_task {"summary": "done"}     |
+    When I run `rondo run role.yaml -p x -a`
+    And I reject the call that waits
+    Then the exit code is 2
+    And stderr mentions "A rejection needs a comment"
+    When I approve the call that waits
+    Then the exit code is 0
+    When I reject the same call, saying "too late"
+    Then the exit code is 2
+    And stderr mentions "It is approved already, by user:"
+
+  Scenario: A server continues the run when somebody decides in a terminal
+    Given a role with
+      """
+      tools: [{type: shell}]
+      """
+    And a model that answers
+      | calls                               |
+      | run_shell {"command": "./note one"} |
+      | finish_task {"summary": "done"}     |
+    And a server
+    When I post to "/v1/runs"
+      """
+      {"role_file": "role.yaml", "prompt": "The task"}
+      """
+    Then the answer is 201
+    And the run soon has the status "paused"
+    And the file "notes" does not exist
+    When I approve the call that waits
+    Then the exit code is 0
+    And the run soon has the status "completed"
+    And the file "notes" has the line "one"
+
+  Scenario: What was decided while no server was running counts when it starts again
+    Given a role with
+      """
+      tools: [{type: shell}]
+      """
+    And a model that answers
+      | calls                               |
+      | run_shell {"command": "./note one"} |
+      | finish_task {"summary": "done"}     |
+    And a server
+    When I post to "/v1/runs"
+      """
+      {"role_file": "role.yaml", "prompt": "The task"}
+      """
+    Then the run soon has the status "paused"
+    When I end the server with KILL
+    And I approve the call that waits
+    And the server starts again
+    Then the run soon has the status "completed"
+    And the file "notes" has the line "one"
