@@ -43,7 +43,8 @@ static void add_pause(const struct summary *summary, struct fields *fields)
     } else {
         buf_append_string(&text, "paused");
     }
-    if (!summary_is_waiting(summary) && summary->paused_by != NULL && summary->paused_by[0] != '\0') {
+    if (!summary_is_waiting(summary) && summary->paused_by != NULL &&
+        summary->paused_by[0] != '\0') {
         buf_printf(&text, " by %s", summary->paused_by);
     }
     if (summary->paused_ns > 0) {
