@@ -238,6 +238,9 @@ static int end_body(struct agent *agent, int next, struct rondo_error *err)
     } else if (!fits_schema(agent, next)) {
         agent->has_failed = true;
     }
+    if (next == AGENT_BODY_OVER && !agent->has_failed && agent->config.mode == AGENT_SINGLE) {
+        agent_memories_record_answer(agent->memories, agent_words(agent));
+    }
     report(agent, next);
     if (r == 0 && agent->config.mode == AGENT_CHAT) {
         loop_end_body(agent->loop); /* The next words may take hours. */

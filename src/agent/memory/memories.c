@@ -8,6 +8,7 @@
 
 #include "agent/memory/consolidation_record.h"
 #include "agent/memory/embedding.h"
+#include "agent/memory/run_origin.h"
 #include "agent/memory/settings.h"
 #include "base/auto.h"
 #include "base/clock.h"
@@ -15,6 +16,7 @@
 #include "base/json/json.h"
 #include "base/memory.h"
 #include "base/text/redact.h"
+#include "base/text/utf8.h"
 #include "loop/driver/body_ports.h"
 #include "memory/memory.h"
 #include "memory/vectors.h"
@@ -166,27 +168,64 @@ static void run_record(const struct tool *tool, const struct tool_call *call,
     run_store(tool, call, STORE_EPISODIC, "Recorded episode", ret_result);
 }
 
-void agent_memories_record_end(struct agent_memories *memories, const char *status,
-                               const char *summary)
+/** Characters of an answer that an episode keeps. */
+#define ANSWER_CHARACTERS 500
+
+/** Store the episode of a run's end with the next commit. @param origin or NULL */
+static void store_end(struct agent_memories *memories, const char *content, const char *category,
+                      const char *source, const char *status, struct json_object *origin)
 {
     auto_buf struct buf metadata = {0};
-    if (memories == NULL || !memories->settings.is_enabled[STORE_EPISODIC]) {
-        return;
-    }
     struct json_writer writer = json_writer(&metadata);
     json_begin_object(&writer, NULL);
     json_write_string(&writer, "status", status);
     json_write_int(&writer, "iterations", (int64_t)loop_state(memories->loop)->iteration);
+    if (origin != NULL) {
+        run_origin_write(origin, &writer);
+    }
     json_end_object(&writer);
     struct store_memory memory = {
         .kind = STORE_EPISODIC,
-        .content = summary,
-        .category = "autonomous_run",
-        .source = "finish_task",
+        .content = content,
+        .category = category,
+        .source = source,
         .metadata = buf_string(&metadata),
     };
-    /* A summary that is empty or too long is no reason not to finish; the journal has it. */
+    /* A text that is empty or too long is no reason not to finish; the journal has it. */
     store_memory(memories, &memory, NULL, NULL, NULL);
+}
+
+void agent_memories_record_end(struct agent_memories *memories, const char *status,
+                               const char *summary)
+{
+    if (memories == NULL || !memories->settings.is_enabled[STORE_EPISODIC]) {
+        return;
+    }
+    auto_json struct json_object *origin =
+        run_origin_read(store_of(memories), loop_run_id(memories->loop));
+    store_end(memories, summary, "autonomous_run", "finish_task", status, origin);
+}
+
+void agent_memories_record_answer(struct agent_memories *memories, const char *answer)
+{
+    if (memories == NULL || !memories->settings.is_enabled[STORE_EPISODIC]) {
+        return;
+    }
+    auto_json struct json_object *origin =
+        run_origin_read(store_of(memories), loop_run_id(memories->loop));
+    auto_buf struct buf content = {0};
+    if (origin == NULL) {
+        return;
+    }
+    size_t len = 0;
+    size_t total = strlen(answer);
+    for (size_t count = 0; count < ANSWER_CHARACTERS && len < total; count++) {
+        size_t step = utf8_sequence_len(answer + len, total - len);
+        len += step == 0 ? 1 : step;
+    }
+    buf_printf(&content, "Daemon trigger (%s): ", json_get_string(origin, "kind", ""));
+    buf_append(&content, answer, len);
+    store_end(memories, buf_string(&content), "daemon_run", "trigger", "completed", origin);
 }
 
 /* ---- Finding -------------------------------------------------------------------------------- */

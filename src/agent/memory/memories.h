@@ -76,3 +76,9 @@ bool agent_memories_write_sections(struct agent_memories *memories, struct buf *
 /** Remember how the task ended, with the next commit. @param status "completed", ... */
 void agent_memories_record_end(struct agent_memories *memories, const char *status,
                                const char *summary);
+
+/**
+ * Remember, with the next commit, what a run that a trigger has started has answered. Nothing for
+ * other runs.
+ */
+void agent_memories_record_answer(struct agent_memories *memories, const char *answer);

@@ -3,6 +3,7 @@
 #include "../agent_fixture.h"
 
 #include "../../../support/http_peer.h"
+#include "agent/memory/run_origin.h"
 #include "net/client/http.h"
 #include "store/store.h"
 
@@ -15,13 +16,13 @@
 
 /** What the store has: contents, newest first, joined by "|"; and the newest one. */
 struct kept_memories {
-    char contents[1024];
+    char contents[4096];
     size_t count;
     struct store_memory newest; /* its texts are those below */
     char category[64];
     char run_id[ID_SIZE];
     char source[64];
-    char metadata[256];
+    char metadata[8192];
 };
 
 static bool keep(const struct store_memory *memory, void *context)
@@ -395,6 +396,103 @@ SCENE_TEST(the_end_of_a_task_is_an_episode)
     assert_string_equal(kept.category, "autonomous_run");
     assert_string_equal(kept.source, "finish_task");
     assert_string_equal(kept.metadata, "{\"status\":\"blocked\",\"iterations\":1}");
+}
+
+/* ---- What a trigger has started -------------------------------------------------------------- */
+
+static const char *origin_now; /* of the run that is started */
+
+static void give_origin(struct agent_scene *scene, struct loop_spec *spec)
+{
+    (void)scene;
+    spec->origin = memory_dup_string(origin_now);
+}
+
+#define CRON_ORIGIN(context) \
+    "{\"kind\":\"cron\",\"source\":\"tester/cron-1\",\"received_ns\":5,\"context\":" context "}"
+
+/** Have a trigger start a run with one answer. */
+static void play_triggered(struct agent_scene *scene, const char *origin, const char *turns,
+                           enum rondo_status status)
+{
+    struct agent_options options = {.mode = AGENT_SINGLE,
+                                    .prompt = "Look.",
+                                    .workspace = scene->world->folder,
+                                    .system = "You test."};
+    origin_now = origin;
+    scene->on_spec = origin == NULL ? NULL : give_origin;
+    scene_script(scene, turns);
+    scene_start_as(scene, MEMORY, &options);
+    scene_expect(scene, status);
+    scene_leave(scene);
+}
+
+SCENE_TEST(the_answer_to_a_trigger_is_an_episode)
+{
+    struct agent_scene *scene = *state;
+    play_triggered(scene, CRON_ORIGIN("{\"schedule\":\"0 9 * * *\"}"), SAY("The disk is full."),
+                   RONDO_COMPLETED);
+    struct kept_memories kept = kept_of(scene, "tester", STORE_EPISODIC);
+    assert_string_equal(kept.contents, "Daemon trigger (cron): The disk is full.");
+    assert_string_equal(kept.category, "daemon_run");
+    assert_string_equal(kept.source, "trigger");
+    assert_string_equal(kept.metadata,
+                        "{\"status\":\"completed\",\"iterations\":1,\"trigger_type\":\"cron\","
+                        "\"trigger\":\"tester/cron-1\",\"trigger_metadata\":"
+                        "{\"schedule\":\"0 9 * * *\"}}");
+}
+
+SCENE_TEST(an_episode_keeps_500_characters_of_an_answer)
+{
+    struct agent_scene *scene = *state;
+    char turn[2000] = "{\"text\":\"";
+    for (int i = 0; i < 501; i++) {
+        strcat(turn, "\xc3\xa4");
+    }
+    strcat(turn, "\"}\n");
+    play_triggered(scene, CRON_ORIGIN("{}"), turn, RONDO_COMPLETED);
+    struct kept_memories kept = kept_of(scene, "tester", STORE_EPISODIC);
+    assert_int_equal(strlen(kept.contents), strlen("Daemon trigger (cron): ") + 1000);
+}
+
+SCENE_TEST(answers_that_fail_and_those_to_people_are_no_episodes)
+{
+    struct agent_scene *scene = *state;
+    play_triggered(scene, NULL, SAY("Hello."), RONDO_COMPLETED);
+    play_triggered(scene, CRON_ORIGIN("{}"), "{\"error\":\"bad_request\",\"message\":\"no\"}\n",
+                   RONDO_ERROR);
+    assert_int_equal(kept_of(scene, "tester", STORE_EPISODIC).count, 0);
+}
+
+SCENE_TEST(the_end_of_a_task_knows_its_trigger_after_a_resume_too)
+{
+    struct agent_scene *scene = *state;
+    origin_now = CRON_ORIGIN("{\"schedule\":\"@daily\"}");
+    scene->on_spec = give_origin;
+    scene_start(scene, MEMORY, CALL("look", "x") SAY("on") FINISH("completed"));
+    struct rondo_error err = {0};
+    assert_int_equal(scene_step(scene, &err), LOOP_BODY);
+    scene_restart(scene);
+    scene_expect(scene, RONDO_COMPLETED);
+    struct kept_memories kept = kept_of(scene, "tester", STORE_EPISODIC);
+    assert_int_equal(kept.count, 1);
+    assert_string_equal(kept.category, "autonomous_run");
+    assert_non_null(strstr(kept.metadata, "\"trigger_metadata\":{\"schedule\":\"@daily\"}"));
+}
+
+SCENE_TEST(what_a_trigger_says_at_length_is_left_out)
+{
+    struct agent_scene *scene = *state;
+    char origin[8192];
+    char context[4200];
+    for (int more = 0; more < 2; more++) {
+        int len = (int)RUN_ORIGIN_CONTEXT_BYTES - (int)strlen("{\"a\":\"\"}") + more;
+        snprintf(context, sizeof(context), "{\"a\":\"%0*d\"}", len, 0);
+        snprintf(origin, sizeof(origin), CRON_ORIGIN("%s"), context);
+        play_triggered(scene, origin, SAY("Seen."), RONDO_COMPLETED);
+        struct kept_memories kept = kept_of(scene, "tester", STORE_EPISODIC);
+        assert_int_equal(strlen(kept.metadata) > 4000, more == 0);
+    }
 }
 
 SCENE_TEST(only_as_many_are_kept_as_the_role_says)
