@@ -251,7 +251,7 @@ static int64_t poll_messages(struct telegram *bot)
     struct telegram_answer answer;
     struct rondo_error err = {0};
     bool is_busy = bot->chats.count > 0;
-    int64_t began_ns = clock_monotonic(clock_system());
+    int64_t began_ns = clock_monotonic(bot->source.host->clock);
     telegram_get_updates(&bot->api, bot->offset, is_busy ? POLL_BUSY_S : POLL_S, &body, &answer);
     if (cancel_is_set(&bot->cancel)) {
         return 0;
@@ -274,7 +274,7 @@ static int64_t poll_messages(struct telegram *bot)
         bot->chats.offset = bot->offset;
         bot->is_stopped |= !store(bot);
     }
-    bool is_hurried = clock_monotonic(clock_system()) - began_ns < PAUSE_NS;
+    bool is_hurried = clock_monotonic(bot->source.host->clock) - began_ns < PAUSE_NS;
     return bot->is_stopped || (is_hurried && bot->offset == before) ? PAUSE_NS : 0;
 }
 
@@ -329,7 +329,8 @@ static bool send_part(struct telegram *bot, size_t index, const char *text)
     if (answer.outcome == TELEGRAM_NOT_SENT) {
         turn->state = TURN_WAITING;
         store(bot);
-        cancel_wait(&bot->cancel, answer.wait_s > 0 ? answer.wait_s * NS_PER_S : PAUSE_NS);
+        clock_sleep(bot->source.host->clock,
+                    answer.wait_s > 0 ? answer.wait_s * NS_PER_S : PAUSE_NS, &bot->cancel);
         return false;
     }
     if (answer.outcome != TELEGRAM_DONE) {
@@ -415,7 +416,7 @@ static void *work(void *context)
         int64_t pause_ns = poll_messages(bot);
         send_answers(bot);
         if (pause_ns > 0) {
-            cancel_wait(&bot->cancel, pause_ns);
+            clock_sleep(bot->source.host->clock, pause_ns, &bot->cancel);
         }
     }
     return NULL;

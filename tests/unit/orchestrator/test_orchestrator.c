@@ -491,16 +491,24 @@ WORLD_TEST(a_store_that_cannot_be_written_is_reported_and_journalled)
     world->runtime = world_runtime(world, 5 * NS_PER_S);
 }
 
-/** A server of tools that says nothing. */
-#define SILENT_SERVER(seconds) \
-    "  tools:\n    - {type: mcp, command: ./silent, timeout: " seconds "}\n"
+/** An agent whose server of tools says nothing. @param seconds three digits, or "0.1" */
+static struct loop_spec silent_spec(const struct orchestrator_world *world, const char *seconds)
+{
+    struct loop_spec spec = role_spec_with(
+        world, AGENT_SINGLE, "  tools:\n    - {type: mcp, command: ./silent, timeout: 101}\n");
+    char *timeout = strstr(spec.agent, "101"); /* a role has whole seconds */
+    assert_non_null(timeout);
+    memcpy(timeout, seconds, 3);
+    return spec;
+}
 
+/** It ends when nobody can write to it any more. */
 static void make_silent_server(const struct orchestrator_world *world)
 {
     char path[128];
     write_file(world, "turns.jsonl", "{\"text\":\"hello\"}\n");
     write_file(world, "silent",
-               "#!/bin/sh\ntouch \"$RONDO_WORKSPACE/listening\"\nexec sleep 600\n");
+               "#!/bin/sh\ntouch \"$RONDO_WORKSPACE/listening\"\nexec cat >/dev/null\n");
     world_path(world, "silent", path, sizeof(path));
     assert_int_equal(chmod(path, 0700), 0);
 }
@@ -515,7 +523,7 @@ WORLD_TEST(an_agent_whose_tools_do_not_answer_is_not_waited_for_without_end)
     make_silent_server(world);
     world->options.max_loops = 1;
     world_start(world);
-    struct loop_spec spec = role_spec_with(world, AGENT_SINGLE, SILENT_SERVER("1"));
+    struct loop_spec spec = silent_spec(world, "0.1");
     assert_int_equal(orchestrator_run(world->orchestrator, &spec, "ann", &answer, run_id, &err),
                      RONDO_ERR_UNSUPPORTED);
     loop_spec_fini(&spec);
@@ -523,7 +531,7 @@ WORLD_TEST(an_agent_whose_tools_do_not_answer_is_not_waited_for_without_end)
     WAIT_FOR(orchestrator_state(world->orchestrator).running == 0);
 
     run_spec(world, command_spec(world, "a", WAITS("a"), 1), other);
-    run_spec(world, role_spec_with(world, AGENT_SINGLE, SILENT_SERVER("1")), run_id);
+    run_spec(world, silent_spec(world, "0.1"), run_id);
     touch(world, "go");
     wait_status(world, run_id, RONDO_ERROR);
     wait_idle(world);
@@ -546,7 +554,7 @@ WORLD_TEST(a_drain_does_not_wait_for_agents_that_open)
     make_silent_server(world);
     world_start(world);
     int64_t begun_ns = clock_monotonic(clock_system());
-    struct loop_spec spec = role_spec_with(world, AGENT_SINGLE, SILENT_SERVER("50"));
+    struct loop_spec spec = silent_spec(world, "101");
     assert_int_equal(pthread_create(&drainer, NULL, drain_when_it_listens, world), 0);
 
     assert_int_equal(orchestrator_run(world->orchestrator, &spec, "ann", &answer, run_id, NULL), 0);

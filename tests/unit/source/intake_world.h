@@ -10,6 +10,7 @@
 #include "source/intake/intake.h"
 #include "support/test.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +18,7 @@
 struct intake_world {
     struct clock clock;
     int64_t now_ns;
+    atomic_int_fast64_t longest_sleep_ns;
     struct random random;
     struct store *memory;
     struct store *store; /* the decorator around it */
@@ -32,6 +34,15 @@ struct intake_world {
 static inline int64_t world_now(const struct clock *clock)
 {
     return ((const struct intake_world *)clock->context)->now_ns;
+}
+
+/** Time stands still for a source that waits; a hundredth of it passes outside. */
+static inline void world_sleep(const struct clock *clock, int64_t duration_ns,
+                               struct cancel *cancel)
+{
+    atomic_int_fast64_t *longest_ns = &((struct intake_world *)clock->context)->longest_sleep_ns;
+    atomic_store(longest_ns, duration_ns > *longest_ns ? duration_ns : *longest_ns);
+    clock_sleep(clock_system(), duration_ns / 100, cancel);
 }
 
 static inline enum store_fault world_decide(void *context, const char *operation, uint64_t call,
@@ -87,7 +98,8 @@ static inline int make_world(void **state)
     struct intake_world *world = memory_new_zero(1, sizeof(*world));
     world->now_ns = INT64_C(1800000000) * NS_PER_S;
     world->random = random_seeded(7);
-    world->clock = (struct clock){.now_ns = world_now, .monotonic_ns = world_now, .context = world};
+    world->clock = (struct clock){
+        .now_ns = world_now, .monotonic_ns = world_now, .sleep = world_sleep, .context = world};
     world->memory = store_memory_new(&world->clock);
     owner_new(&world->random, world->owner);
     world_open(world);

@@ -337,13 +337,14 @@ TEST_IN_WORLD(a_reply_that_did_not_reach_the_service_is_sent_again)
 {
     struct bot_world *bot = *state;
     message(bot, 100, 7, "", "one");
-    reply_to(bot, SEND, 429, "{\"ok\":false,\"parameters\":{\"retry_after\":1}}");
+    reply_to(bot, SEND, 429, "{\"ok\":false,\"parameters\":{\"retry_after\":7}}");
     open_bot(bot);
     wait_idle(bot);
     struct start_request request = next_request(bot);
     finish(bot, &request, RONDO_COMPLETED, "Yes.");
     start_request_fini(&request);
     wait_request(bot, SEND, 2);
+    assert_int_equal(bot->world->intake->longest_sleep_ns, 7 * NS_PER_S);
     wait_idle(bot);
     assert_int_equal(count_requests(bot, SEND, NULL), 2);
 }
