@@ -83,11 +83,12 @@ static int make_folder(char **ret_path, int *ret_lock, struct rondo_error *err)
     return 0;
 }
 
-static int copy_bytes(int from, int to, const char *path, int64_t *left, struct rondo_error *err)
+/** @param len bytes that the file had when it was opened; what is added meanwhile is left out */
+static int copy_bytes(int from, int to, const char *path, int64_t len, struct rondo_error *err)
 {
     auto_free char *chunk = memory_new(CHUNK_BYTES);
-    for (;;) {
-        ssize_t got = read(from, chunk, CHUNK_BYTES);
+    while (len > 0) {
+        ssize_t got = read(from, chunk, len < CHUNK_BYTES ? (size_t)len : CHUNK_BYTES);
         if (got < 0 && errno == EINTR) {
             continue;
         }
@@ -97,14 +98,9 @@ static int copy_bytes(int from, int to, const char *path, int64_t *left, struct 
         if (got < 0 || file_write_all(to, chunk, (size_t)got) != 0) {
             return error_set_errno(err, RONDO_ERR_IO, errno, "cannot copy %s", path);
         }
-        *left -= got;
-        if (*left < 0) {
-            return error_set(err, RONDO_ERR_LIMIT,
-                             "%s is larger than %lld bytes, too large to be read before it is "
-                             "confirmed with `rondo trust`",
-                             path, (long long)LIMIT_STORE_COPY_BYTES);
-        }
+        len -= got;
     }
+    return 0;
 }
 
 static int copy_file(const char *from, const char *to, int64_t *left, struct rondo_error *err)
@@ -117,11 +113,18 @@ static int copy_file(const char *from, const char *to, int64_t *left, struct ron
     if (fstat(source, &status) != 0 || !S_ISREG(status.st_mode)) {
         return error_set(err, RONDO_ERR_INVALID, "%s is not a regular file", from);
     }
+    if (status.st_size > *left) {
+        return error_set(err, RONDO_ERR_LIMIT,
+                         "%s is larger than %lld bytes, too large to be read before it is "
+                         "confirmed with `rondo trust`",
+                         from, (long long)LIMIT_STORE_COPY_BYTES);
+    }
+    *left -= status.st_size;
     auto_close int target = open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (target < 0) {
         return error_set_errno(err, RONDO_ERR_IO, errno, "cannot make %s", to);
     }
-    return copy_bytes(source, target, from, left, err);
+    return copy_bytes(source, target, from, status.st_size, err);
 }
 
 static int copy_store(const char *path, const char *copy, struct rondo_error *err)

@@ -3,6 +3,7 @@
 #include "store/locate/origin.h"
 #include "support/test.h"
 
+#include "base/auto.h"
 #include "base/clock.h"
 #include "base/limits.h"
 #include "os/file.h"
@@ -14,6 +15,7 @@
 #include "store/sqlite/sqlite.h"
 #include "store/store.h"
 
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -252,6 +254,21 @@ CASE(a_store_over_the_limit_is_not_copied)
     int lock = -1;
     make_store(store_path);
     assert_int_equal(truncate(store_path, LIMIT_STORE_COPY_BYTES + 1), 0);
+    assert_int_equal(store_copy_make(store_path, &copy, &lock, NULL), RONDO_ERR_LIMIT);
+    assert_int_equal(rmdir(below("state/rondo/copies")), 0);
+}
+
+CASE(a_store_with_its_log_over_the_limit_is_not_copied)
+{
+    char *copy = NULL;
+    int lock = -1;
+    struct stat status;
+    char log_path[sizeof(store_path) + 4];
+    make_store(store_path);
+    assert_int_equal(stat(store_path, &status), 0);
+    snprintf(log_path, sizeof(log_path), "%s-wal", store_path);
+    auto_close int fd = open(log_path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    assert_int_equal(ftruncate(fd, LIMIT_STORE_COPY_BYTES - status.st_size + 1), 0);
     assert_int_equal(store_copy_make(store_path, &copy, &lock, NULL), RONDO_ERR_LIMIT);
     assert_int_equal(rmdir(below("state/rondo/copies")), 0);
 }
