@@ -102,7 +102,7 @@ static const struct tool_function clarify_function = {
 
 static struct json_object *find_entry(const struct role *role)
 {
-    size_t count = role->tools == NULL ? 0 : json_object_array_length(role->tools);
+    size_t count = json_length(role->tools);
     for (size_t i = 0; i < count; i++) {
         struct json_object *entry = json_object_array_get_idx(role->tools, i);
         if (strcmp(json_get_string(entry, "type", ""), "clarify") == 0) {

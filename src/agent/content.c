@@ -50,7 +50,7 @@ static int read_patterns(struct json_object *section, const char *name,
                          struct content_patterns *patterns, struct rondo_error *err)
 {
     struct json_object *list = json_member(section, name);
-    size_t count = json_object_is_type(list, json_type_array) ? json_object_array_length(list) : 0;
+    size_t count = json_length(list);
     patterns->items = memory_new_zero(count + 1, sizeof(struct pattern *));
     patterns->texts = memory_new_zero(count + 1, sizeof(char *));
     for (size_t i = 0; i < count; i++) {

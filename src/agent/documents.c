@@ -14,7 +14,7 @@
 
 static bool has_scraper(const struct role *role)
 {
-    size_t count = role->tools == NULL ? 0 : json_object_array_length(role->tools);
+    size_t count = json_length(role->tools);
     for (size_t i = 0; i < count; i++) {
         struct json_object *tool = json_object_array_get_idx(role->tools, i);
         if (strcmp(json_get_string(tool, "type", ""), "web_scraper") == 0) {

@@ -67,7 +67,7 @@ static int check_cost_limit(const struct agent *agent, const struct loop_spec *s
 static bool starts_programs(const struct role *role)
 {
     static const char *const types[] = {"shell", "script", "python", "git", "mcp"};
-    size_t count = role->tools == NULL ? 0 : json_object_array_length(role->tools);
+    size_t count = json_length(role->tools);
     for (size_t i = 0; i < count; i++) {
         const char *type = json_get_string(json_object_array_get_idx(role->tools, i), "type", "");
         for (size_t j = 0; j < sizeof(types) / sizeof(types[0]); j++) {
@@ -127,7 +127,7 @@ static void describe_surroundings(struct agent *agent, const struct loop_spec *s
 static bool needs_shared(const struct agent *agent, const struct loop_spec *spec)
 {
     struct json_object *entries = agent->config.role->tools;
-    size_t count = entries == NULL ? 0 : json_object_array_length(entries);
+    size_t count = json_length(entries);
     for (size_t i = 0; i < count; i++) {
         if (json_get_string(json_object_array_get_idx(entries, i), "server", NULL) != NULL) {
             return true;
@@ -185,7 +185,7 @@ static int open_tools(struct agent *agent, const struct loop_spec *spec, struct 
     agent_prepare_documents(agent, spec->agent_id);
     agent->toolbox = toolbox_new(&agent->surroundings);
     struct json_object *entries = agent->config.role->tools;
-    size_t count = entries == NULL ? 0 : json_object_array_length(entries);
+    size_t count = json_length(entries);
     for (size_t i = 0; i < count && r == 0; i++) {
         struct json_object *entry = json_object_array_get_idx(entries, i);
         bool is_server = strcmp(json_get_string(entry, "type", ""), "mcp") == 0;
@@ -380,7 +380,7 @@ static void add_turn(struct agent *agent, const char *words, const char *answer)
 static void add_carried(struct agent *agent)
 {
     struct json_object *texts = agent->config.carried;
-    size_t count = texts == NULL ? 0 : json_object_array_length(texts);
+    size_t count = json_length(texts);
     for (size_t i = 0; i + 1 < count; i += 2) {
         add_turn(agent, json_object_get_string(json_object_array_get_idx(texts, i)),
                  json_object_get_string(json_object_array_get_idx(texts, i + 1)));

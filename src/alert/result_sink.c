@@ -59,8 +59,7 @@ static const char **allowed_hosts(struct json_object *agent)
     const char **hosts = memory_new_zero(1, sizeof(*hosts));
     size_t count = 0;
     for (size_t i = 0; i < 2; i++) {
-        size_t len =
-            json_object_is_type(lists[i], json_type_array) ? json_object_array_length(lists[i]) : 0;
+        size_t len = json_length(lists[i]);
         hosts = memory_resize(hosts, count + len + 1, sizeof(*hosts));
         for (size_t j = 0; j < len; j++) {
             const char *host = json_object_get_string(json_object_array_get_idx(lists[i], j));

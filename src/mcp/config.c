@@ -15,14 +15,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static size_t array_len(struct json_object *value)
-{
-    return json_object_is_type(value, json_type_array) ? json_object_array_length(value) : 0;
-}
-
 static bool list_has(struct json_object *list, const char *text)
 {
-    for (size_t i = 0; i < array_len(list); i++) {
+    for (size_t i = 0; i < json_length(list); i++) {
         const char *item = json_object_get_string(json_object_array_get_idx(list, i));
         if (item != NULL && strcmp(item, text) == 0) {
             return true;
@@ -34,7 +29,7 @@ static bool list_has(struct json_object *list, const char *text)
 /** A JSON array as a list of texts. Owned. */
 static char **dup_list(struct json_object *array)
 {
-    size_t count = array_len(array);
+    size_t count = json_length(array);
     char **list = memory_new_zero(count + 1, sizeof(*list));
     for (size_t i = 0; i < count; i++) {
         const char *text = json_object_get_string(json_object_array_get_idx(array, i));
@@ -99,7 +94,7 @@ static int check_command(const char *command, const char *server,
 {
     struct json_object *allowed =
         json_member(surroundings->security_tools, "mcp_command_allowlist");
-    if (array_len(allowed) == 0 || (command != NULL && list_has(allowed, command))) {
+    if (json_length(allowed) == 0 || (command != NULL && list_has(allowed, command))) {
         return 0;
     }
     return error_set(err, RONDO_ERR_DENIED,
@@ -200,6 +195,6 @@ int mcp_client_from_config(struct json_object *config, const char *name, const c
 bool mcp_config_wants(struct json_object *config, const char *tool)
 {
     struct json_object *filter = json_member(config, "tool_filter");
-    return (array_len(filter) == 0 || list_has(filter, tool)) &&
+    return (json_length(filter) == 0 || list_has(filter, tool)) &&
            !list_has(json_member(config, "tool_exclude"), tool);
 }

@@ -63,7 +63,7 @@ static bool is_primitive(struct json_object *type)
     if (json_object_is_type(type, json_type_string)) {
         return is_primitive_name(json_object_get_string(type));
     }
-    size_t count = json_object_is_type(type, json_type_array) ? json_object_array_length(type) : 0;
+    size_t count = json_length(type);
     size_t primitives = 0;
     for (size_t i = 0; i < count; i++) {
         struct json_object *item = json_object_array_get_idx(type, i);

@@ -79,11 +79,6 @@ static void add_block(struct buf *text, struct json_object *block)
     }
 }
 
-static size_t array_len(struct json_object *value)
-{
-    return json_object_is_type(value, json_type_array) ? json_object_array_length(value) : 0;
-}
-
 /** @return whether the object names an exit code */
 static bool find_exit_code(struct json_object *object, int *ret_code)
 {
@@ -105,7 +100,7 @@ static bool find_exit_code(struct json_object *object, int *ret_code)
 /** An exit code in a text block that is one JSON object. */
 static bool find_exit_code_in_text(struct json_object *content, int *ret_code)
 {
-    for (size_t i = 0; i < array_len(content); i++) {
+    for (size_t i = 0; i < json_length(content); i++) {
         const char *text = text_of(json_member(json_object_array_get_idx(content, i), "text"));
         auto_json struct json_object *object = NULL;
         if (text != NULL && text[strspn(text, " \t\r\n")] == '{' &&
@@ -135,7 +130,7 @@ void mcp_read_result(struct json_object *result, struct tool_result *ret_result)
     struct json_object *content = json_member(result, "content");
     struct json_object *structured = json_member(result, "structuredContent");
     ret_result->is_error = json_get_bool(result, "isError", false);
-    for (size_t i = 0; i < array_len(content); i++) {
+    for (size_t i = 0; i < json_length(content); i++) {
         add_block(&ret_result->text, json_object_array_get_idx(content, i));
     }
     if (ret_result->text.len == 0 && structured != NULL) {

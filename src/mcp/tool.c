@@ -177,8 +177,7 @@ static int check_filter(struct json_object *config, struct json_object *tools, c
 {
     struct json_object *filter = NULL;
     json_object_object_get_ex(config, "tool_filter", &filter);
-    size_t count =
-        json_object_is_type(filter, json_type_array) ? json_object_array_length(filter) : 0;
+    size_t count = json_length(filter);
     for (size_t i = 0; i < count; i++) {
         const char *wanted = json_object_get_string(json_object_array_get_idx(filter, i));
         bool is_there = false;

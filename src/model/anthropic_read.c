@@ -227,7 +227,7 @@ static void anthropic_read_reply(struct model_reading *reading, struct json_obje
         reading_fail(reading, MODEL_BAD_REPLY, 0, "the reply has no content");
         return;
     }
-    for (size_t i = 0; i < dialect_count(content) && reading->failure == MODEL_OK; i++) {
+    for (size_t i = 0; i < json_length(content) && reading->failure == MODEL_OK; i++) {
         begin_block(reading, (int64_t)i, dialect_at(content, i));
     }
     read_stop(reading, reply);

@@ -215,7 +215,7 @@ static void write_call(struct blocks *blocks, size_t i)
 
 static void write_native(struct blocks *blocks, struct json_object *native)
 {
-    for (size_t i = 0; i < dialect_count(native); i++) {
+    for (size_t i = 0; i < json_length(native); i++) {
         struct json_object *item = dialect_at(native, i);
         struct json_object *block = json_member(item, "block");
         int64_t call = json_get_int(item, "call", -1);

@@ -93,11 +93,6 @@ void dialect_write_micro(int64_t micro, struct buf *ret_json)
     }
 }
 
-size_t dialect_count(struct json_object *array)
-{
-    return json_object_is_type(array, json_type_array) ? json_object_array_length(array) : 0;
-}
-
 struct json_object *dialect_at(struct json_object *array, size_t i)
 {
     return json_object_array_get_idx(array, i);

@@ -146,8 +146,6 @@ void dialect_write_micro(int64_t micro, struct buf *ret_json);
 /** Whether a text has nothing but white space, which some providers refuse. */
 bool dialect_is_blank(const char *text);
 
-/** Elements of an array; 0 for anything else. */
-size_t dialect_count(struct json_object *array);
 struct json_object *dialect_at(struct json_object *array, size_t i);
 /** A number of tokens: 0 for anything that is none, at most MODEL_TOKENS_MAX. */
 int64_t dialect_tokens(struct json_object *object, const char *key);

@@ -87,7 +87,7 @@ static int call(struct model *model, const struct buf *body, int64_t timeout_ns,
 /** Append one vector. @return its length, 0 when it is none */
 static size_t read_vector(struct json_object *numbers, struct buf *ret_vector)
 {
-    size_t count = dialect_count(numbers);
+    size_t count = json_length(numbers);
     if (count > MODEL_EMBED_DIMENSIONS) {
         return 0;
     }
@@ -109,7 +109,7 @@ static bool read_vectors(struct json_object *reply, size_t count, struct buf *re
 {
     struct json_object *data = json_member(reply, "data");
     size_t dimensions = 0;
-    bool is_good = dialect_count(data) == count;
+    bool is_good = json_length(data) == count;
     for (size_t i = 0; i < count && is_good; i++) {
         struct json_object *item = dialect_at(data, i);
         int64_t index = json_get_int(item, "index", (int64_t)i);

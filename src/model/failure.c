@@ -192,7 +192,7 @@ void failure_read_body(struct model_reading *reading, long status, const char *b
                      "the server answers with HTTP %ld; is the base_url right?", status);
     } else if (json_parse(body, len, &reply, NULL) == 0 && reply != NULL) {
         /* Google puts the object into a list. */
-        failure_read(reading, status, dialect_count(reply) > 0 ? dialect_at(reply, 0) : reply);
+        failure_read(reading, status, json_length(reply) > 0 ? dialect_at(reply, 0) : reply);
     } else {
         write_body(body, len, &line);
         fail(reading, failure_of_status(status, buf_string(&line)), status, &line);

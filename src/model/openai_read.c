@@ -72,7 +72,7 @@ static void read_part(struct model_reading *reading, struct json_object *part)
     reading_add_text_of(reading, json_member(part, "text"));
     read_refusal(reading, json_member(part, "refusal"));
     reading_add_thinking_of(reading, thinking);
-    for (size_t i = 0; i < dialect_count(thinking); i++) {
+    for (size_t i = 0; i < json_length(thinking); i++) {
         reading_add_thinking_of(reading, json_member(dialect_at(thinking, i), "text"));
     }
 }
@@ -80,7 +80,7 @@ static void read_part(struct model_reading *reading, struct json_object *part)
 static void read_content(struct model_reading *reading, struct json_object *content)
 {
     reading_add_text_of(reading, content);
-    for (size_t i = 0; i < dialect_count(content); i++) {
+    for (size_t i = 0; i < json_length(content); i++) {
         read_part(reading, dialect_at(content, i));
     }
 }
@@ -150,10 +150,10 @@ static void read_call(struct model_reading *reading, struct json_object *piece, 
 
 static void read_details(struct model_reading *reading, struct json_object *details)
 {
-    if (dialect_count(details) > 0 && reading->details == NULL) {
+    if (json_length(details) > 0 && reading->details == NULL) {
         reading->details = json_object_new_array();
     }
-    for (size_t i = 0; i < dialect_count(details); i++) {
+    for (size_t i = 0; i < json_length(details); i++) {
         json_object_array_add(reading->details, json_object_get(dialect_at(details, i)));
     }
 }
@@ -174,7 +174,7 @@ static void read_message(struct model_reading *reading, struct json_object *mess
     read_details(reading, json_member(message, "reasoning_details"));
     read_content(reading, json_member(message, "content"));
     read_refusal(reading, refusal);
-    for (size_t i = 0; i < dialect_count(calls) && reading->failure == MODEL_OK; i++) {
+    for (size_t i = 0; i < json_length(calls) && reading->failure == MODEL_OK; i++) {
         read_call(reading, dialect_at(calls, i), is_piece);
     }
 }
@@ -199,7 +199,7 @@ static void openai_read_reply(struct model_reading *reading, struct json_object 
     if (read_error(reading, reply)) {
         return;
     }
-    if (dialect_count(choices) == 0) {
+    if (json_length(choices) == 0) {
         reading_fail(reading, MODEL_BAD_REPLY, 0, "the reply has no choices");
         return;
     }
@@ -219,7 +219,7 @@ static void openai_read_event(struct model_reading *reading, struct json_object 
     read_usage(reading, json_member(event, "usage"));
     reading_name_model(reading, json_member(event, "model"));
     read_usage(reading, json_member(json_member(event, "x_groq"), "usage"));
-    if (read_error(reading, event) || dialect_count(choices) == 0) {
+    if (read_error(reading, event) || json_length(choices) == 0) {
         return;
     }
     struct json_object *choice = dialect_at(choices, 0);

@@ -113,7 +113,7 @@ void openai_write_user(const char *text, struct buf *ret_json)
 static void write_extra(struct json_writer *writer, struct json_object *native, size_t i)
 {
     struct json_object *extras = json_member(native, "extra_content");
-    struct json_object *extra = i < dialect_count(extras) ? dialect_at(extras, i) : NULL;
+    struct json_object *extra = i < json_length(extras) ? dialect_at(extras, i) : NULL;
     if (extra != NULL) {
         json_write_raw(writer, "extra_content",
                        json_object_to_json_string_ext(extra, JSON_C_TO_STRING_PLAIN |

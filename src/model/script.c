@@ -190,7 +190,7 @@ static const struct script_member expect_members[] = {
 static int read_calls(struct json_object *value, void *target, struct rondo_error *err)
 {
     struct script_turn *turn = target;
-    size_t count = dialect_count(value);
+    size_t count = json_length(value);
     if (!json_object_is_type(value, json_type_array) || count > MODEL_CALLS_MAX) {
         return error_set(err, RONDO_ERR_INVALID, "a list of at most %d calls is expected",
                          MODEL_CALLS_MAX);
@@ -335,7 +335,7 @@ static int parse_list(struct model_script *script, const char *text, size_t len,
     auto_json struct json_object *list = NULL;
     uint64_t next = 1;
     int r = json_parse(text, len, &list, err);
-    for (size_t i = 0; r == 0 && i < dialect_count(list); i++) {
+    for (size_t i = 0; r == 0 && i < json_length(list); i++) {
         r = add_turn(script, dialect_at(list, i), &next, err);
     }
     return r;

@@ -93,7 +93,7 @@ static bool message_says(const struct model_message *message, const char *word)
     }
     struct json_object *answers = json_member(value, "answers");
     bool is_said = holds(json_member(value, "text"), word);
-    for (size_t i = 0; i < dialect_count(answers) && !is_said; i++) {
+    for (size_t i = 0; i < json_length(answers) && !is_said; i++) {
         is_said = holds(json_member(dialect_at(answers, i), "text"), word);
     }
     return is_said;

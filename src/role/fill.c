@@ -130,7 +130,7 @@ static void fill_condition(struct role_condition *condition, struct json_object 
 
 static int fill_conditions(struct role *role, struct json_object *list, struct rondo_error *err)
 {
-    size_t count = json_object_is_type(list, json_type_array) ? json_object_array_length(list) : 0;
+    size_t count = json_length(list);
     role->conditions = memory_new_zero(count + 1, sizeof(*role->conditions));
     for (size_t i = 0; i < count; i++) {
         struct json_object *item = json_object_array_get_idx(list, i);
@@ -148,7 +148,7 @@ static int fill_conditions(struct role *role, struct json_object *list, struct r
 /** Texts of a list. @return owned, NULL-terminated */
 static char **dup_list(struct json_object *list)
 {
-    size_t count = json_object_is_type(list, json_type_array) ? json_object_array_length(list) : 0;
+    size_t count = json_length(list);
     char **texts = memory_new_zero(count + 1, sizeof(*texts));
     size_t taken = 0;
     for (size_t i = 0; i < count; i++) {

@@ -16,7 +16,7 @@ static const char *text_of(struct json_object *normal, const char *key)
 static size_t length_of(struct json_object *normal, const char *key)
 {
     struct json_object *list = json_member(normal, key);
-    return json_object_is_type(list, json_type_array) ? json_object_array_length(list) : 0;
+    return json_length(list);
 }
 
 /** The value of a key if the file has it, else the object. */

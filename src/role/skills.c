@@ -352,8 +352,7 @@ int role_resolve_skills(struct role *role, const char *extra_folder, struct role
                         struct buf *ret_prompt, struct rondo_error *err)
 {
     struct json_object *names = json_member(json_member(role->normal, "spec"), "skills");
-    size_t count =
-        json_object_is_type(names, json_type_array) ? json_object_array_length(names) : 0;
+    size_t count = json_length(names);
     if (count > LIMIT_ROLE_SKILLS) {
         return error_set(err, RONDO_ERR_LIMIT, "a role can name at most %d skills",
                          LIMIT_ROLE_SKILLS);

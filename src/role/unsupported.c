@@ -60,7 +60,7 @@ static void find_types(const struct role *role, const char *section, const char 
                        const char *reason, struct role_findings *findings)
 {
     struct json_object *list = json_member(json_member(role->normal, "spec"), section);
-    size_t count = json_object_is_type(list, json_type_array) ? json_object_array_length(list) : 0;
+    size_t count = json_length(list);
     for (size_t i = 0; i < count; i++) {
         const char *type = json_get_string(json_object_array_get_idx(list, i), "type", "");
         for (size_t j = 0; types[j] != NULL; j++) {
@@ -77,7 +77,7 @@ static void find_types(const struct role *role, const char *section, const char 
 static void find_conversations(const struct role *role, struct role_findings *findings)
 {
     struct json_object *list = json_member(json_member(role->normal, "spec"), "triggers");
-    size_t count = json_object_is_type(list, json_type_array) ? json_object_array_length(list) : 0;
+    size_t count = json_length(list);
     for (size_t i = 0; i < count; i++) {
         struct json_object *trigger = json_object_array_get_idx(list, i);
         if (json_get_string(trigger, "conversation", "")[0] != '\0' &&
@@ -143,8 +143,7 @@ static void find_ingest(const struct role *role, struct json_object *ingest,
         warn(role, findings, "spec.ingest.auto",
              "has no effect: documents are read when the agent first searches them");
     }
-    size_t count =
-        json_object_is_type(sources, json_type_array) ? json_object_array_length(sources) : 0;
+    size_t count = json_length(sources);
     for (size_t i = 0; i < count; i++) {
         const char *source = json_object_get_string(json_object_array_get_idx(sources, i));
         char path[64];
@@ -284,8 +283,7 @@ static bool has_other_approval(struct json_object *tool)
 static void find_tools(const struct role *role, struct role_findings *findings)
 {
     struct json_object *tools = role->tools;
-    size_t count =
-        json_object_is_type(tools, json_type_array) ? json_object_array_length(tools) : 0;
+    size_t count = json_length(tools);
     for (size_t i = 0; i < count; i++) {
         struct json_object *tool = json_object_array_get_idx(tools, i);
         const char *type =

@@ -383,7 +383,7 @@ void spans_checkpoint_saved(struct spans *spans, struct span_run *run,
 static void list_texts(struct json_object *list, const char **ret_texts, size_t size)
 {
     size_t count = 0;
-    size_t len = json_object_is_type(list, json_type_array) ? json_object_array_length(list) : 0;
+    size_t len = json_length(list);
     for (size_t i = 0; i < len && count + 1 < size; i++) {
         struct json_object *item = json_object_array_get_idx(list, i);
         if (json_object_is_type(item, json_type_string)) {

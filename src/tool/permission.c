@@ -67,8 +67,7 @@ static bool any_text_matches(struct json_object *value, const char *glob, unsign
     if (json_object_is_type(value, json_type_object)) {
         return any_member_matches(value, glob, depth - 1);
     }
-    size_t count =
-        json_object_is_type(value, json_type_array) ? json_object_array_length(value) : 0;
+    size_t count = json_length(value);
     for (size_t i = 0; i < count; i++) {
         if (any_text_matches(json_object_array_get_idx(value, i), glob, depth - 1)) {
             return true;

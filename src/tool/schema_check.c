@@ -336,8 +336,7 @@ static bool check_properties(struct schema_check *check, struct json_object *rul
 static bool check_items(struct schema_check *check, struct json_object *rule,
                         struct json_object *value, const struct value_place *place)
 {
-    size_t count =
-        json_object_is_type(value, json_type_array) ? json_object_array_length(value) : 0;
+    size_t count = json_length(value);
     bool fits = true;
     for (size_t i = 0; i < count && check->steps < SCHEMA_MAX_STEPS; i++) {
         const struct value_place element = {.parent = place, .index = i};
@@ -406,7 +405,7 @@ static bool check_additional(struct schema_check *check, struct json_object *sch
 static bool check_all_of(struct schema_check *check, struct json_object *rule,
                          struct json_object *value, const struct value_place *place)
 {
-    size_t count = json_object_is_type(rule, json_type_array) ? json_object_array_length(rule) : 0;
+    size_t count = json_length(rule);
     bool fits = true;
     for (size_t i = 0; i < count; i++) {
         fits = check_value(check, json_object_array_get_idx(rule, i), value, place) && fits;
@@ -434,7 +433,7 @@ static struct json_object *only_branch(struct json_object *rule)
 static bool check_any_of(struct schema_check *check, struct json_object *rule,
                          struct json_object *value, const struct value_place *place)
 {
-    size_t count = json_object_is_type(rule, json_type_array) ? json_object_array_length(rule) : 0;
+    size_t count = json_length(rule);
     struct buf *faults = check->faults;
     check->faults = NULL;
     bool fits = count == 0;
@@ -560,8 +559,7 @@ static bool is_required(struct json_object *schema, const char *name)
 {
     struct json_object *required = NULL;
     json_object_object_get_ex(schema, "required", &required);
-    size_t count =
-        json_object_is_type(required, json_type_array) ? json_object_array_length(required) : 0;
+    size_t count = json_length(required);
     for (size_t i = 0; i < count; i++) {
         struct json_object *item = json_object_array_get_idx(required, i);
         if (json_object_is_type(item, json_type_string) &&

@@ -3,6 +3,7 @@
 #include "tool/shell_words.h"
 
 #include "base/buf.h"
+#include "base/json/json.h"
 #include "base/memory.h"
 
 #include <json-c/json.h>
@@ -112,7 +113,7 @@ void shell_word_base_name(const char *word, char *ret_name)
 
 bool shell_list_holds(struct json_object *list, const char *text)
 {
-    size_t count = json_object_is_type(list, json_type_array) ? json_object_array_length(list) : 0;
+    size_t count = json_length(list);
     for (size_t i = 0; i < count; i++) {
         struct json_object *item = json_object_array_get_idx(list, i);
         if (json_object_is_type(item, json_type_string) &&

@@ -106,7 +106,7 @@ static struct budget_amount read_amount(struct json_object *object)
 /** Items of a list, at most so many. */
 static size_t count_items(struct json_object *list, size_t most)
 {
-    size_t count = json_object_is_type(list, json_type_array) ? json_object_array_length(list) : 0;
+    size_t count = json_length(list);
     return count < most ? count : most;
 }
 

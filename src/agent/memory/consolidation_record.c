@@ -185,8 +185,7 @@ static int put_batch(struct store *store, struct consolidation_batch *batch, con
 
 static void read_facts(struct json_object *facts, struct consolidation_batch *batch)
 {
-    size_t count =
-        json_object_is_type(facts, json_type_array) ? json_object_array_length(facts) : 0;
+    size_t count = json_length(facts);
     for (size_t i = 0; i < count && i < CONSOLIDATION_FACTS; i++) {
         struct json_object *item = json_object_array_get_idx(facts, i);
         struct consolidation_fact *fact = &batch->facts[batch->fact_count++];
@@ -199,8 +198,7 @@ static void read_facts(struct json_object *facts, struct consolidation_batch *ba
 static void read_reply(struct json_object *root, struct consolidation_batch *batch)
 {
     struct json_object *episodes = json_member(root, "episodes");
-    size_t count =
-        json_object_is_type(episodes, json_type_array) ? json_object_array_length(episodes) : 0;
+    size_t count = json_length(episodes);
     batch->is_replied = true;
     batch->tokens_in = json_get_int(root, "tokens_in", 0);
     batch->tokens_out = json_get_int(root, "tokens_out", 0);

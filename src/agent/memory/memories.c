@@ -357,8 +357,7 @@ static bool add_kind(struct json_object *name, uint32_t *kinds, struct tool_resu
 static bool read_kinds(struct json_object *names, uint32_t *ret_kinds,
                        struct tool_result *ret_result)
 {
-    size_t count =
-        json_object_is_type(names, json_type_array) ? json_object_array_length(names) : 0;
+    size_t count = json_length(names);
     bool is_valid = true;
     for (size_t i = 0; i < count && is_valid; i++) {
         is_valid = add_kind(json_object_array_get_idx(names, i), ret_kinds, ret_result);

@@ -75,7 +75,7 @@ static enum plan_status status_of(struct json_object *step)
 static void read_item(struct json_object *object, struct plan_step *step)
 {
     struct json_object *list = json_member(object, "depends_on");
-    size_t count = json_object_is_type(list, json_type_array) ? json_object_array_length(list) : 0;
+    size_t count = json_length(list);
     snprintf(step->id, sizeof(step->id), "%s", json_get_string(object, "id", ""));
     step->priority = PLAN_MEDIUM;
     plan_priority_from_name(json_get_string(object, "priority", ""), &step->priority);

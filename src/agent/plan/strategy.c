@@ -26,15 +26,10 @@ static const struct {
 
 /* ---- From the role --------------------------------------------------------------------------- */
 
-static size_t length_of(struct json_object *list)
-{
-    return json_object_is_type(list, json_type_array) ? json_object_array_length(list) : 0;
-}
-
 static void read_todo(const struct role *role, struct strategy *strategy)
 {
     strategy->max_items = USUAL_ITEMS;
-    for (size_t i = 0; i < length_of(role->tools); i++) {
+    for (size_t i = 0; i < json_length(role->tools); i++) {
         struct json_object *tool = json_object_array_get_idx(role->tools, i);
         if (strcmp(json_get_string(tool, "type", ""), "todo") == 0) {
             int64_t most = json_get_int(tool, "max_items", USUAL_ITEMS);
@@ -68,13 +63,13 @@ static void read_reflection(struct json_object *reasoning, struct strategy *stra
 {
     struct json_object *list = json_member(reasoning, "reflection_dimensions");
     int64_t rounds = json_get_int(reasoning, "reflection_rounds", 0);
-    for (size_t i = 0; i < length_of(list); i++) {
+    for (size_t i = 0; i < json_length(list); i++) {
         struct json_object *item = json_object_array_get_idx(list, i);
         add_dimension(strategy, json_get_string(item, "name", ""),
                       json_get_string(item, "prompt", ""));
     }
     strategy->rounds = rounds > 0 ? (size_t)rounds : strategy->dimension_count;
-    for (size_t i = 0; i < USUAL_COUNT && length_of(list) == 0; i++) {
+    for (size_t i = 0; i < USUAL_COUNT && json_length(list) == 0; i++) {
         add_dimension(strategy, usual_dimensions[i].name, "");
     }
 }
@@ -83,7 +78,7 @@ static void read_criteria(struct json_object *reasoning, struct strategy *strate
 {
     struct buf text = {0};
     struct json_object *list = json_member(reasoning, "success_criteria");
-    for (size_t i = 0; i < length_of(list); i++) {
+    for (size_t i = 0; i < json_length(list); i++) {
         buf_printf(&text, "\n- %s", json_object_get_string(json_object_array_get_idx(list, i)));
     }
     strategy->criteria = memory_dup_string(buf_string(&text));

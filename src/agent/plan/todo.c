@@ -108,7 +108,7 @@ static struct plan_step *append_item(struct plan *plan, struct json_object *obje
 static bool add_dependencies(struct plan *plan, size_t item, struct json_object *list, size_t first,
                              size_t count, struct buf *ret_text)
 {
-    size_t given = json_object_is_type(list, json_type_array) ? json_object_array_length(list) : 0;
+    size_t given = json_length(list);
     struct plan_step *step = &plan->steps[item];
     if (given > PLAN_DEPENDS_MAX) {
         buf_printf(ret_text, "Error: an item can wait for %d others at most", PLAN_DEPENDS_MAX);

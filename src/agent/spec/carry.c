@@ -60,7 +60,7 @@ static struct json_object *gather(const struct carry_turn *turn)
         return all;
     }
     struct json_object *earlier = carry_messages(agent);
-    size_t count = earlier == NULL ? 0 : json_object_array_length(earlier);
+    size_t count = json_length(earlier);
     for (size_t i = 0; i < count; i++) {
         json_object_array_add(all, json_object_get(json_object_array_get_idx(earlier, i)));
     }

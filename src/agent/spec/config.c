@@ -227,7 +227,7 @@ static void read_hosts(struct json_object *root, struct agent_config *config)
     struct json_object *given = NULL;
     json_object_object_get_ex(root, "allow_hosts", &given);
     size_t own = memory_count_list((const char *const *)config->role->allow_hosts);
-    size_t more = json_object_is_type(given, json_type_array) ? json_object_array_length(given) : 0;
+    size_t more = json_length(given);
     config->allow_hosts = memory_new_zero(own + more + 1, sizeof(char *));
     for (size_t i = 0; i < own; i++) {
         config->allow_hosts[i] = memory_dup_string(config->role->allow_hosts[i]);

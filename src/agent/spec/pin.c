@@ -97,15 +97,10 @@ static struct json_object *tools_of(struct json_object *root)
     return json_member(json_member(json_member(root, "role"), "spec"), "tools");
 }
 
-static size_t array_len(struct json_object *array)
-{
-    return json_object_is_type(array, json_type_array) ? json_object_array_length(array) : 0;
-}
-
 static bool needs_servers(struct json_object *root, const struct loop_spec *spec)
 {
     struct json_object *tools = tools_of(root);
-    for (size_t i = 0; i < array_len(tools); i++) {
+    for (size_t i = 0; i < json_length(tools); i++) {
         if (json_get_string(json_object_array_get_idx(tools, i), "server", NULL) != NULL) {
             return true;
         }
@@ -125,7 +120,7 @@ static int collect(struct json_object *root, const struct loop_spec *spec,
 {
     struct json_object *tools = tools_of(root);
     bool is_dry_run = json_get_bool(root, "dry_run", false);
-    for (size_t i = 0; i < array_len(tools); i++) {
+    for (size_t i = 0; i < json_length(tools); i++) {
         const char *name = json_get_string(json_object_array_get_idx(tools, i), "server", NULL);
         int r = name == NULL || is_dry_run ? 0 : mcp_shared_pin(shared, name, servers, err);
         if (r < 0) {
@@ -190,7 +185,7 @@ int agent_pin(struct loop_spec *spec, const char *config_folder, struct rondo_er
 
 static bool starts_unsandboxed(const struct role *role)
 {
-    for (size_t i = 0; i < array_len(role->tools); i++) {
+    for (size_t i = 0; i < json_length(role->tools); i++) {
         struct json_object *entry = json_object_array_get_idx(role->tools, i);
         if (strcmp(json_get_string(entry, "type", ""), "mcp") == 0 && is_unsandboxed(entry)) {
             return true;
@@ -227,7 +222,7 @@ static int confirm_part(enum trust_kind kind, const struct role *role, const str
 static bool writes_elsewhere(const struct role *role)
 {
     struct json_object *sinks = json_member(json_member(role->normal, "spec"), "sinks");
-    for (size_t i = 0; i < array_len(sinks); i++) {
+    for (size_t i = 0; i < json_length(sinks); i++) {
         struct json_object *sink = json_object_array_get_idx(sinks, i);
         const char *path = json_get_string(sink, "path", "");
         if (strcmp(json_get_string(sink, "type", ""), "file") == 0 &&
@@ -297,8 +292,7 @@ static bool has_variable_address(struct json_object *value, const char *name)
 /** Whether a server that runs without a sandbox gets a variable: PATH, PYTHONPATH, ... */
 static bool has_variable_outside(struct json_object *tools)
 {
-    size_t count =
-        json_object_is_type(tools, json_type_array) ? json_object_array_length(tools) : 0;
+    size_t count = json_length(tools);
     bool has_one = false;
     for (size_t i = 0; !has_one && i < count; i++) {
         struct json_object *entry = json_object_array_get_idx(tools, i);
@@ -314,7 +308,7 @@ static bool has_variable_trigger(const struct role *role)
 {
     struct json_object *triggers = json_member(json_member(role->normal, "spec"), "triggers");
     bool has_one = false;
-    for (size_t i = 0; !has_one && i < array_len(triggers); i++) {
+    for (size_t i = 0; !has_one && i < json_length(triggers); i++) {
         struct json_object *trigger = json_object_array_get_idx(triggers, i);
         has_one =
             strcmp(json_get_string(trigger, "type", ""), "telegram") == 0 ||

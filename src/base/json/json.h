@@ -33,6 +33,9 @@ int json_parse_strict(const char *text, size_t len, struct json_object **ret_val
 /** Member of an object. NULL when there is none, it is null, or `object` is something else. */
 struct json_object *json_member(struct json_object *object, const char *key);
 
+/** Entries of an array; 0 for anything else, and for NULL. */
+size_t json_length(struct json_object *array);
+
 /** Member of an object that is a string, else `otherwise`. Borrowed from `object`. */
 const char *json_get_string(struct json_object *object, const char *key, const char *otherwise);
 /** Member of an object that is an integer, else `otherwise`. */

@@ -130,6 +130,11 @@ int json_parse_strict(const char *text, size_t len, struct json_object **ret_val
     return parse(text, len, false, ret_value, err);
 }
 
+size_t json_length(struct json_object *array)
+{
+    return json_object_is_type(array, json_type_array) ? json_object_array_length(array) : 0;
+}
+
 struct json_object *json_member(struct json_object *object, const char *key)
 {
     struct json_object *value = NULL;

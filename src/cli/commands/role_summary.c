@@ -64,8 +64,7 @@ static void add_detail(struct json_object *tool, struct buf *out)
         }
     }
     struct json_object *commands = json_member(tool, "allowed_commands");
-    size_t count =
-        json_object_is_type(commands, json_type_array) ? json_object_array_length(commands) : 0;
+    size_t count = json_length(commands);
     for (size_t i = 0; i < count; i++) {
         buf_printf(out, "%s%s", i == 0 ? " (" : ", ",
                    json_object_get_string(json_object_array_get_idx(commands, i)));
@@ -89,7 +88,7 @@ static void add_list(struct json_object *list, const char *key, const char *labe
                      struct fields *fields)
 {
     auto_buf struct buf text = {0};
-    size_t count = json_object_is_type(list, json_type_array) ? json_object_array_length(list) : 0;
+    size_t count = json_length(list);
     for (size_t i = 0; i < count; i++) {
         struct json_object *item = json_object_array_get_idx(list, i);
         add_part(&text, "%s",

@@ -58,8 +58,7 @@ static void append_cron(struct json_object *trigger, int64_t now_seconds, struct
 
 void role_times_add(struct json_object *triggers, int64_t now_seconds, struct fields *fields)
 {
-    size_t count =
-        json_object_is_type(triggers, json_type_array) ? json_object_array_length(triggers) : 0;
+    size_t count = json_length(triggers);
     const char *label = "next";
     for (size_t i = 0; i < count; i++) {
         struct json_object *trigger = json_object_array_get_idx(triggers, i);

@@ -47,7 +47,7 @@ static void add_unprotected(struct fields *fields, struct json_object *agent)
 {
     struct json_object *list = NULL;
     json_object_object_get_ex(agent, "unprotected", &list);
-    size_t count = json_object_is_type(list, json_type_array) ? json_object_array_length(list) : 0;
+    size_t count = json_length(list);
     for (size_t i = 0; i < count; i++) {
         fields_add(fields, i == 0 ? "unprotected" : "",
                    json_object_get_string(json_object_array_get_idx(list, i)));

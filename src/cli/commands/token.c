@@ -127,7 +127,7 @@ static void add_agents(struct json_object *token, struct table *table)
     struct json_object *agents = NULL;
     auto_buf struct buf cell = {0};
     json_object_object_get_ex(token, "agents", &agents);
-    size_t count = agents == NULL ? 0 : json_object_array_length(agents);
+    size_t count = json_length(agents);
     for (size_t i = 0; i < count; i++) {
         buf_printf(&cell, "%s%s", i > 0 ? ", " : "",
                    json_object_get_string(json_object_array_get_idx(agents, i)));

@@ -241,8 +241,7 @@ static int read_role(struct tools_source *source, const char *path, struct rondo
 static int open_role_tools(struct tools_source *source, struct rondo_error *err)
 {
     struct json_object *tools = source->role->tools;
-    size_t count =
-        json_object_is_type(tools, json_type_array) ? json_object_array_length(tools) : 0;
+    size_t count = json_length(tools);
     for (size_t i = 0; i < count; i++) {
         struct json_object *entry = json_object_array_get_idx(tools, i);
         int r = toolbox_open(source->toolbox, entry, err);

@@ -124,7 +124,7 @@ static void add_program(struct buf *text, struct json_object *config)
     if (command != NULL) {
         add_word(text, command);
     }
-    size_t count = json_object_is_type(args, json_type_array) ? json_object_array_length(args) : 0;
+    size_t count = json_length(args);
     for (size_t i = 0; i < count; i++) {
         buf_append_string(text, " ");
         add_word(text, json_object_get_string(json_object_array_get_idx(args, i)));

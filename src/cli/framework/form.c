@@ -72,7 +72,7 @@ static bool fits(struct json_object *field, struct json_object *value)
 static bool is_required(struct json_object *schema, const char *name)
 {
     struct json_object *list = json_member(schema, "required");
-    size_t count = json_object_is_type(list, json_type_array) ? json_object_array_length(list) : 0;
+    size_t count = json_length(list);
     for (size_t i = 0; i < count; i++) {
         const char *text = json_object_get_string(json_object_array_get_idx(list, i));
         if (text != NULL && strcmp(text, name) == 0) {

@@ -60,7 +60,7 @@ static void write_parameters(struct json_object *root, struct json_object *opera
                              struct buf *out)
 {
     struct json_object *list = json_member(operation, "parameters");
-    size_t count = list == NULL ? 0 : json_object_array_length(list);
+    size_t count = json_length(list);
     if (count > 0) {
         buf_append_string(out, "| parameter | in | type | meaning |\n|---|---|---|---|\n");
     }

@@ -9,6 +9,7 @@
 #include "agent/spec/pin.h"
 #include "base/auto.h"
 #include "base/error.h"
+#include "base/json/json.h"
 #include "base/memory.h"
 #include "loop/detect.h"
 #include "os/sandbox/named.h"
@@ -127,7 +128,7 @@ static int add_conditions(const struct building *building, struct loop_spec *spe
                           struct rondo_error *err)
 {
     struct json_object *conditions = building->members.conditions;
-    size_t count = conditions == NULL ? 0 : json_object_array_length(conditions);
+    size_t count = json_length(conditions);
     for (size_t i = 0; i < count; i++) {
         struct start_condition condition;
         int r = start_condition_read(conditions, i, &condition, err);

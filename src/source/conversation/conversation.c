@@ -84,7 +84,7 @@ static bool decode(const struct store_document *document, struct conversation *r
         return false;
     }
     struct json_object *runs = json_member(root, "runs");
-    size_t count = json_object_is_type(runs, json_type_array) ? json_object_array_length(runs) : 0;
+    size_t count = json_length(runs);
     snprintf(ret_conversation->id, sizeof(ret_conversation->id), "%s", document->key);
     copy_text(ret_conversation->agent, sizeof(ret_conversation->agent), root, "agent");
     copy_text(ret_conversation->source, sizeof(ret_conversation->source), root, "source");

@@ -103,7 +103,7 @@ static int make_specs(const struct role *role, const struct duty_reading *readin
 static struct json_object *make_triggers(const struct role *role)
 {
     struct json_object *own = json_member(json_member(role->normal, "spec"), "triggers");
-    size_t count = json_object_is_type(own, json_type_array) ? json_object_array_length(own) : 0;
+    size_t count = json_length(own);
     struct json_object *all = json_object_new_array();
     if (role->autonomy.is_given) {
         struct json_object *scheduled = json_object_new_object();

@@ -261,7 +261,7 @@ static struct duty_source *plan_sources(struct duty *duty, const struct duty_rol
                                         struct duty_source **before)
 {
     struct duty_source *list = NULL;
-    size_t count = role->plan.triggers == NULL ? 0 : json_object_array_length(role->plan.triggers);
+    size_t count = json_length(role->plan.triggers);
     if (count > LIMIT_ROLE_SOURCES) {
         duty_log(duty, "%s: only its first %d triggers are used", role->plan.name,
                  LIMIT_ROLE_SOURCES);

@@ -451,13 +451,13 @@ static void read_users(struct telegram *bot, struct json_object *config)
     struct json_object *users = json_member(config, "allowed_users");
     struct json_object *ids = json_member(config, "allowed_user_ids");
     bot->allows_all = json_get_bool(config, "allow_all", false);
-    size_t count = users == NULL ? 0 : json_object_array_length(users);
+    size_t count = json_length(users);
     bot->users = memory_new_zero(count + 1, sizeof(*bot->users));
     for (size_t i = 0; i < count; i++) {
         bot->users[i] =
             memory_dup_string(json_object_get_string(json_object_array_get_idx(users, i)));
     }
-    bot->id_count = ids == NULL ? 0 : json_object_array_length(ids);
+    bot->id_count = json_length(ids);
     bot->ids = memory_new_zero(bot->id_count + 1, sizeof(*bot->ids));
     for (size_t i = 0; i < bot->id_count; i++) {
         bot->ids[i] = json_object_get_int64(json_object_array_get_idx(ids, i));

@@ -385,7 +385,7 @@ static int ready(struct source *source, int64_t now_ns, struct rondo_error *err)
 static char **read_list(struct json_object *config, const char *name)
 {
     struct json_object *list = json_member(config, name);
-    size_t count = json_object_is_type(list, json_type_array) ? json_object_array_length(list) : 0;
+    size_t count = json_length(list);
     char **texts = memory_new_zero(count + 1, sizeof(*texts));
     for (size_t i = 0; i < count; i++) {
         texts[i] = memory_dup_string(json_object_get_string(json_object_array_get_idx(list, i)));

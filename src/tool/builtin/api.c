@@ -183,11 +183,6 @@ static void write_parameter(struct json_writer *writer, struct json_object *para
     json_end_object(writer);
 }
 
-static size_t length_of(struct json_object *list)
-{
-    return json_object_is_type(list, json_type_array) ? json_object_array_length(list) : 0;
-}
-
 static char *make_schema(struct json_object *parameters)
 {
     struct buf text = {0};
@@ -195,12 +190,12 @@ static char *make_schema(struct json_object *parameters)
     json_begin_object(&writer, NULL);
     json_write_string(&writer, "type", "object");
     json_begin_object(&writer, "properties");
-    for (size_t i = 0; i < length_of(parameters); i++) {
+    for (size_t i = 0; i < json_length(parameters); i++) {
         write_parameter(&writer, json_object_array_get_idx(parameters, i));
     }
     json_end_object(&writer);
     json_begin_array(&writer, "required");
-    for (size_t i = 0; i < length_of(parameters); i++) {
+    for (size_t i = 0; i < json_length(parameters); i++) {
         struct json_object *parameter = json_object_array_get_idx(parameters, i);
         if (json_get_bool(parameter, "required", false)) {
             json_write_string(&writer, NULL, json_get_string(parameter, "name", ""));
@@ -294,7 +289,7 @@ static int open_api(struct toolbox *toolbox, struct json_object *config, struct 
 {
     struct json_object *endpoints = json_member(config, "endpoints");
     int r = 0;
-    for (size_t i = 0; i < length_of(endpoints) && r == 0; i++) {
+    for (size_t i = 0; i < json_length(endpoints) && r == 0; i++) {
         r = open_endpoint(toolbox, config, json_object_array_get_idx(endpoints, i), err);
     }
     return r;

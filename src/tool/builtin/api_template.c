@@ -14,9 +14,7 @@
 
 static struct json_object *find_parameter(const struct template_values *values, const char *name)
 {
-    size_t count = json_object_is_type(values->parameters, json_type_array)
-                       ? json_object_array_length(values->parameters)
-                       : 0;
+    size_t count = json_length(values->parameters);
     for (size_t i = 0; i < count; i++) {
         struct json_object *parameter = json_object_array_get_idx(values->parameters, i);
         if (strcmp(json_get_string(parameter, "name", ""), name) == 0) {

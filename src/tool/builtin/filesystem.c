@@ -61,8 +61,7 @@ static bool is_same_suffix(const char *allowed, const char *suffix)
 static bool check_extension(const struct filesystem *filesystem, const char *path,
                             struct tool_result *ret_result)
 {
-    size_t count =
-        filesystem->extensions == NULL ? 0 : json_object_array_length(filesystem->extensions);
+    size_t count = json_length(filesystem->extensions);
     auto_buf struct buf allowed = {0};
     for (size_t i = 0; i < count; i++) {
         struct json_object *item = json_object_array_get_idx(filesystem->extensions, i);

@@ -35,11 +35,6 @@ static struct json_object *get_array(struct json_object *object, const char *nam
     return json_object_is_type(array, json_type_array) ? array : NULL;
 }
 
-static size_t array_length(struct json_object *array)
-{
-    return array == NULL ? 0 : json_object_array_length(array);
-}
-
 /* --- allowed commands --- */
 
 /** One line of the body. @return whether it is allowed there */
@@ -79,7 +74,7 @@ static bool check_line(const struct script_tool *script, const char *line, size_
 static bool check_body(const struct script_tool *script, struct tool_result *ret_result)
 {
     struct json_object *allowed = get_array(script->config, "allowed_commands");
-    if (array_length(allowed) == 0) {
+    if (json_length(allowed) == 0) {
         return true;
     }
     size_t number = 1;
@@ -109,7 +104,7 @@ static char *upper_case(const char *name)
 static char **make_variables(const struct script_tool *script, struct json_object *arguments)
 {
     struct json_object *parameters = get_array(script->config, "parameters");
-    size_t count = array_length(parameters);
+    size_t count = json_length(parameters);
     char **variables = memory_new_zero(count + 1, sizeof(*variables));
     for (size_t i = 0; i < count; i++) {
         struct json_object *parameter = json_object_array_get_idx(parameters, i);
@@ -220,7 +215,7 @@ static int write_schema(const char *name, struct json_object *parameters, struct
     json_begin_object(&writer, NULL);
     json_write_string(&writer, "type", "object");
     json_begin_object(&writer, "properties");
-    for (size_t i = 0; i < array_length(parameters); i++) {
+    for (size_t i = 0; i < json_length(parameters); i++) {
         struct json_object *parameter = json_object_array_get_idx(parameters, i);
         int r = check_parameter(name, json_get_string(parameter, "name", ""), err);
         if (r < 0) {
@@ -230,7 +225,7 @@ static int write_schema(const char *name, struct json_object *parameters, struct
     }
     json_end_object(&writer);
     json_begin_array(&writer, "required");
-    for (size_t i = 0; i < array_length(parameters); i++) {
+    for (size_t i = 0; i < json_length(parameters); i++) {
         struct json_object *parameter = json_object_array_get_idx(parameters, i);
         if (json_get_bool(parameter, "required", false)) {
             json_write_string(&writer, NULL, json_get_string(parameter, "name", ""));
@@ -286,7 +281,7 @@ static int open_script(struct toolbox *toolbox, struct json_object *config, stru
 {
     struct json_object *scripts = get_array(config, "scripts");
     int r = 0;
-    for (size_t i = 0; r == 0 && i < array_length(scripts); i++) {
+    for (size_t i = 0; r == 0 && i < json_length(scripts); i++) {
         r = add_script(toolbox, config, json_object_array_get_idx(scripts, i), err);
     }
     return r;

@@ -192,7 +192,7 @@ static size_t read_json(const struct search_provider *provider, struct json_obje
     for (size_t i = 0; i < 2 && path[i] != NULL; i++) {
         list = json_member(list, path[i]);
     }
-    size_t found = json_object_is_type(list, json_type_array) ? json_object_array_length(list) : 0;
+    size_t found = json_length(list);
     size_t count = found < question->count ? found : question->count;
     for (size_t i = 0; i < count; i++) {
         struct json_object *item = json_object_array_get_idx(list, i);

@@ -3,6 +3,7 @@
 #include "tool/builtin/shell_environment.h"
 
 #include "base/auto.h"
+#include "base/json/json.h"
 #include "base/memory.h"
 #include "os/environment.h"
 
@@ -33,7 +34,7 @@ static bool matches_any(struct json_object *security_tools, const char *list_nam
 {
     struct json_object *list = NULL;
     json_object_object_get_ex(security_tools, list_name, &list);
-    size_t count = json_object_is_type(list, json_type_array) ? json_object_array_length(list) : 0;
+    size_t count = json_length(list);
     for (size_t i = 0; i < count; i++) {
         struct json_object *item = json_object_array_get_idx(list, i);
         if (json_object_is_type(item, json_type_string) &&
@@ -48,7 +49,7 @@ char **shell_environment_allowed(struct json_object *security_tools)
 {
     struct json_object *list = NULL;
     json_object_object_get_ex(security_tools, "env_allowlist", &list);
-    size_t count = json_object_is_type(list, json_type_array) ? json_object_array_length(list) : 0;
+    size_t count = json_length(list);
     char **names = memory_new_zero(count + 1, sizeof(*names));
     size_t name_count = 0;
     for (size_t i = 0; i < count; i++) {

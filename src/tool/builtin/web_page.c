@@ -60,7 +60,7 @@ static bool is_plain(const char *url)
 
 static bool is_listed(struct json_object *list, const char *host)
 {
-    size_t count = json_object_is_type(list, json_type_array) ? json_object_array_length(list) : 0;
+    size_t count = json_length(list);
     for (size_t i = 0; i < count; i++) {
         if (strcasecmp(json_object_get_string(json_object_array_get_idx(list, i)), host) == 0) {
             return true;

@@ -205,8 +205,7 @@ static bool take_file(const char *path, int fd, void *context)
 static void read_files(struct documents *self)
 {
     struct json_object *sources = json_member(self->ingest, "sources");
-    size_t count =
-        json_object_is_type(sources, json_type_array) ? json_object_array_length(sources) : 0;
+    size_t count = json_length(sources);
     const char *folder =
         self->around->role_folder != NULL ? self->around->role_folder : self->around->workspace;
     for (size_t i = 0; i < count && self->end == DOCUMENT_END_ALL; i++) {

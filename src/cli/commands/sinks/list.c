@@ -136,7 +136,7 @@ static void print(const struct sinks_list_values *values, const struct buf *json
     auto_buf struct buf out = {0};
     struct table table = {.columns = columns, .column_count = column_count};
     json_parse(buf_string(json), json->len, &array, NULL);
-    size_t count = array == NULL ? 0 : json_object_array_length(array);
+    size_t count = json_length(array);
     for (size_t i = 0; i < count; i++) {
         struct json_object *object = json_object_array_get_idx(array, i);
         if (values->wants_json) {
