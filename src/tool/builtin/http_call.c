@@ -179,7 +179,10 @@ bool tool_http_call(const struct tool_surroundings *around, const struct tool_ca
                     struct tool_result *ret_result)
 {
     static const struct net_guard public_only = {0};
-    struct http_part part = {request->body, request->body == NULL ? 0 : strlen(request->body)};
+    size_t body_len = request->body == NULL   ? 0
+                      : request->body_len > 0 ? request->body_len
+                                              : strlen(request->body);
+    struct http_part part = {request->body, body_len};
     struct rondo_error err = {0};
     struct http_request made = {
         .method = request->method,

@@ -44,6 +44,7 @@ struct tool_http_request {
     const char *url;
     const struct tool_headers *headers;
     const char *body;      /**< NULL = none */
+    size_t body_len;       /**< 0 = up to its NUL */
     int64_t timeout_s;     /**< cut to the deadline of the call */
     size_t max_body_bytes; /**< of the reply */
     unsigned max_redirects;

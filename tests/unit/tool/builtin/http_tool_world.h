@@ -31,6 +31,7 @@ static inline int http_world_set_up(void **state)
     self->guard.allow_hosts = loopback_only;
     assert_int_equal(http_client_new(NULL, &self->client, NULL), 0);
     assert_int_equal(dotenv_read(self->world.workspace, &self->dotenv, NULL), 0);
+    self->world.around.workspace = self->world.workspace;
     self->world.around.http = self->client;
     self->world.around.guard = &self->guard;
     self->world.around.dotenv = self->dotenv;
