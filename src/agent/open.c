@@ -106,6 +106,8 @@ static void describe_surroundings(struct agent *agent, const struct loop_spec *s
     agent->surroundings = (struct tool_surroundings){
         .workspace = agent->workspace,
         .role_folder = role->folder,
+        .model_provider = agent->config.provider,
+        .model_name = agent->config.model,
         .dotenv = agent->dotenv,
         .http = agent->parts.http,
         .guard = &agent->guard,

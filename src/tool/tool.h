@@ -42,8 +42,10 @@ typedef enum mcp_consent mcp_ask_fn(void *context, const char *server, struct js
 
 /** What tools find around them. Everything is borrowed and outlives the toolbox. */
 struct tool_surroundings {
-    const char *workspace;   /**< absolute: where the agent works; base of relative paths */
-    const char *role_folder; /**< absolute, or NULL */
+    const char *workspace;      /**< absolute: where the agent works; base of relative paths */
+    const char *role_folder;    /**< absolute, or NULL */
+    const char *model_provider; /**< of the agent, or NULL */
+    const char *model_name;
     const struct dotenv *dotenv;
     struct http_client *http;
     const struct net_guard *guard;

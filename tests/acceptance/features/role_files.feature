@@ -69,7 +69,7 @@ Feature: Role files are checked before they are run
         - {type: discord, token_env: TOKEN, allowed_user_ids: ["1"]}
       observability: {backend: logfire}
       tools:
-        - {type: audio}
+        - {type: custom, module: tools}
       """
     When I run `rondo validate role.yaml`
     Then the exit code is 0
@@ -78,7 +78,7 @@ Feature: Role files are checked before they are run
     And stdout is exactly "[dry-run] Simulated response."
     And stderr mentions "spec.triggers"
     And stderr mentions "spec.observability"
-    And stderr mentions "audio"
+    And stderr mentions "custom"
 
   Scenario: A file with a byte order mark and Windows' ends of lines
     Given a role

@@ -82,7 +82,8 @@ TEST(errors_are_at_the_keys_of_the_file)
 
 TEST(what_runs_do_not_do_is_named_with_its_place)
 {
-    struct role_reading reading = read_right(FLAT "ingest: {sources: [a.docx]}\ntools:\n- audio\n");
+    struct role_reading reading =
+        read_right(FLAT "ingest: {sources: [a.docx]}\ntools:\n- custom: {module: m}\n");
     struct role_findings findings = {0};
     role_find_unsupported(reading.role, ROLE_ALONE, &findings);
     assert_int_equal(findings.count, 2);

@@ -570,7 +570,7 @@ TEST(what_run_does_not_do_is_said_by_name)
              "  output: {type: json_schema, schema_file: x}\n"
              "  security: {content: {pii_redaction: true, redact_patterns: [x]},"
              " docker: {enabled: true}}\n"
-             "  tools: [{type: shell}, {type: audio}, {type: zzz}]\n");
+             "  tools: [{type: shell}, {type: custom, module: m}, {type: zzz}]\n");
     struct role_findings findings = {0};
     role_find_unsupported(reading.role, ROLE_ALONE, &findings);
     struct buf paths = {0};
