@@ -252,8 +252,7 @@ static int end_body(struct agent *agent, int next, struct rondo_error *err)
     return r;
 }
 
-/** Put what the agent remembers into the system prompt. */
-static void offer_memories(struct agent *agent)
+void agent_offer_memories(struct agent *agent)
 {
     auto_buf struct buf system = {0};
     buf_append_string(&system, agent->config.system);
@@ -269,7 +268,7 @@ int agent_run(struct agent *agent, const char *words, struct rondo_error *err)
     agent_begin_iteration(&agent->memory, loop_state(agent->loop)->iteration);
     agent->started_ns = clock_monotonic(runtime_clock(agent->runtime));
     begin_resumed(agent, words);
-    offer_memories(agent);
+    agent_offer_memories(agent);
     while (next == AGENT_CONTINUE) {
         next = take_step(agent, words, err);
     }

@@ -340,6 +340,10 @@ static int take_reply(struct agent *agent, const struct agent_deadline *deadline
         (reply->is_out_of_time && (is_late || deadline->is_of_run))) {
         return end_late(agent, deadline, reply);
     }
+    int taken = reply->failure == MODEL_OK ? 0 : fallback_take_over(agent, reply, err);
+    if (taken != 0) {
+        return taken < 0 ? taken : AGENT_CONTINUE;
+    }
     if (reply->failure != MODEL_OK) {
         return fail(agent, "Model API error: %s", reply->message == NULL ? "" : reply->message);
     }

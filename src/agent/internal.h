@@ -4,6 +4,7 @@
 
 #include "agent/agent.h"
 #include "agent/content.h"
+#include "agent/fallback.h"
 #include "agent/history.h"
 #include "agent/memory/embedding.h"
 #include "agent/plan/plan.h"
@@ -83,6 +84,7 @@ struct agent {
     struct agent_memories *memories; /* NULL = the role has no memory */
     struct model *model;
     char *model_id; /* "provider:name" */
+    struct agent_fallbacks fallbacks;
     struct dotenv *dotenv;
     struct net_guard guard;
     struct tool_surroundings surroundings; /* of tools and servers */
@@ -130,6 +132,17 @@ void agent_memory_fini(struct agent_memory *memory);
 int agent_save(struct agent *agent, struct rondo_error *err);
 /** Rebuild the memory from the agent state and the journal. */
 int agent_load(struct agent *agent, struct rondo_error *err);
+
+/** Put what the agent remembers into the model's system prompt. */
+void agent_offer_memories(struct agent *agent);
+
+/* ---- agent_open.c --------------------------------------------------------------------------- */
+
+/** Open a model of the agent's role. @param config which, and how */
+int agent_open_model(const struct agent *agent, const struct agent_config *config,
+                     struct model **ret_model, struct rondo_error *err);
+/** The model in use is another one: write the conversation for it, from what is committed. */
+int agent_reload(struct agent *agent, struct rondo_error *err);
 
 /* ---- agent_ask.c: one request -------------------------------------------------------------- */
 

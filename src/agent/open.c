@@ -20,9 +20,9 @@
 #include <string.h>
 #include <unistd.h>
 
-static int open_model(struct agent *agent, struct rondo_error *err)
+int agent_open_model(const struct agent *agent, const struct agent_config *config,
+                     struct model **ret_model, struct rondo_error *err)
 {
-    const struct agent_config *config = &agent->config;
     struct model_options options = agent_config_model(config);
     options.prices_file = agent->parts.prices_file;
     options.record_file = agent->parts.record_file;
@@ -30,7 +30,13 @@ static int open_model(struct agent *agent, struct rondo_error *err)
     options.http = agent->parts.http;
     options.clock = runtime_clock(agent->runtime);
     options.random = runtime_random(agent->runtime);
-    int r = model_open(&options, &agent->model, err);
+    return model_open(&options, ret_model, err);
+}
+
+static int open_model(struct agent *agent, struct rondo_error *err)
+{
+    const struct agent_config *config = &agent->config;
+    int r = agent_open_model(agent, config, &agent->model, err);
     if (r < 0) {
         return r;
     }
@@ -289,6 +295,9 @@ static int open_all(struct agent *agent, const struct loop_spec *spec, struct ro
         r = open_model(agent, err);
     }
     if (r == 0) {
+        r = fallback_open(agent, err);
+    }
+    if (r == 0) {
         r = check_cost_limit(agent, spec, err);
     }
     if (r == 0) {
@@ -389,12 +398,28 @@ static void add_carried(struct agent *agent)
     }
 }
 
+/** What the run's policies and limits are told of the model in use. */
+static void tell_model(struct agent *agent)
+{
+    agent_tell_policies(agent);
+    loop_set_unpriced(agent->loop, model_has_price(agent->model) ? NULL : agent->model_id);
+}
+
+int agent_reload(struct agent *agent, struct rondo_error *err)
+{
+    tell_model(agent);
+    agent_memory_fini(&agent->memory);
+    agent->memory = (struct agent_memory){0};
+    agent->carried = 0;
+    add_carried(agent);
+    return agent_load(agent, err);
+}
+
 int agent_attach(struct agent *agent, struct loop *loop, struct rondo_error *err)
 {
     agent->loop = loop;
     agent_memories_attach(agent->memories, loop);
-    agent_tell_policies(agent);
-    loop_set_unpriced(loop, model_has_price(agent->model) ? NULL : agent->model_id);
+    tell_model(agent);
     loop_set_tool_verifier(loop, agent_verifier(agent));
     add_carried(agent);
     int r = agent_load(agent, err);
@@ -414,6 +439,7 @@ void agent_free(struct agent *agent)
     mcp_shared_free(agent->shared);
     spending_fini(&agent->spending);
     model_free(agent->model);
+    fallback_fini(&agent->fallbacks);
     dotenv_free(agent->dotenv);
     json_object_put(agent->security);
     agent_config_fini(&agent->config);

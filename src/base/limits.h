@@ -211,6 +211,8 @@
 #define LIMIT_WARNINGS_KEPT 10000
 /** Sinks of a store. */
 #define LIMIT_SINKS 64
+/** Models that a role falls back to. */
+#define LIMIT_MODEL_FALLBACKS 8
 /** The secret of a webhook, bytes. */
 #define LIMIT_HOOK_SECRET_BYTES (1 * LIMIT_KIB)
 /** Signatures in one request that are looked at; any beyond are ignored. */

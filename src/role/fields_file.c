@@ -130,16 +130,16 @@ static const struct role_field model_fields[] = {
     LATER_MODEL("extra_headers", FIELD_TEXT_MAP, {0}, "Sent with every request; at most 16"),
     LATER_MODEL("extra_body", FIELD_ANY_MAP, {0},
                 "Further members of every request; none that Rondo writes itself"),
+    LATER_MODEL("fallback", FIELD_TEXT_LIST, {0},
+                "Models that take over in this order when requests fail, as `provider:name`; at "
+                "most 8"),
     LATER_MODEL("prompt_cache", FIELD_ANY, {0},
                 "Anthropic's cache, which Rondo always uses, for five minutes"),
     {0},
 };
 
-static const struct role_foreign model_foreign[] = {{"context_window", false},
-                                                    {"fallback", false},
-                                                    {"fallback_on", false},
-                                                    {"concurrency", false},
-                                                    {0}};
+static const struct role_foreign model_foreign[] = {
+    {"context_window", false}, {"fallback_on", false}, {"concurrency", false}, {0}};
 
 static const struct role_shape shape_model = {
     .name = "model",

@@ -2,6 +2,27 @@ Feature: Agents outlive what goes wrong around them
 
   # ---- Models ----
 
+  @B-model-fallback
+  Scenario: Another model takes over when the role's own fails
+    Given a role with
+      """
+      model: {provider: scripted, name: own.jsonl, fallback: ["scripted:other.jsonl"]}
+      """
+    And a file "own.jsonl" with
+      """
+      {"error": "overloaded", "message": "busy", "forever": true}
+      """
+    And a file "other.jsonl" with
+      """
+      {"text": "I am here.", "expect": {"last_contains": "Are you"}}
+      """
+    When I run `rondo run role.yaml -p 'Are you there?'`
+    Then the exit code is 0
+    And stdout is exactly "I am here."
+    When I run `rondo logs last --json`
+    Then stdout mentions "model_fallback"
+    And stdout mentions "scripted:other.jsonl"
+
   Scenario: A limit of rate is waited out as long as the server asks
     Given a role
     And a model that answers
