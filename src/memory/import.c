@@ -240,7 +240,8 @@ static int take_lines(struct import *import, const struct buf *text, struct rond
     int r = 0;
     if (line == end || line[strspn(line, " \t\r\n")] != '{') {
         return error_set(err, RONDO_ERR_INVALID,
-                         "it is neither an export of memories nor an SQLite store");
+                         "it is neither an export of `rondo memory export` (a JSON object on each "
+                         "line) nor an SQLite store of InitRunner 1.0 to 1.2 (.db)");
     }
     while (r == 0 && line < end) {
         const char *next = memchr(line, '\n', (size_t)(end - line));
@@ -269,11 +270,35 @@ static int check_log(const char *path, struct rondo_error *err)
                : 0;
 }
 
+/** Later versions of InitRunner have stores of other kinds: a file or a folder. */
+static int check_kind(const char *path, struct rondo_error *err)
+{
+    static const char *const endings[] = {".zvec", ".lance"};
+    size_t len = strlen(path);
+    while (len > 1 && path[len - 1] == '/') {
+        len--;
+    }
+    for (size_t i = 0; i < sizeof(endings) / sizeof(endings[0]); i++) {
+        size_t ending = strlen(endings[i]);
+        if (len > ending && strncmp(path + len - ending, endings[i], ending) == 0) {
+            return error_set(err, RONDO_ERR_UNSUPPORTED,
+                             "stores of InitRunner 1.3 and later (%s) cannot be read. What can be "
+                             "imported: exports of `rondo memory export`, and SQLite stores of "
+                             "InitRunner 1.0 to 1.2 (.db)",
+                             endings[i]);
+        }
+    }
+    return 0;
+}
+
 static int take_file(struct import *import, const char *path, struct rondo_error *err)
 {
     auto_buf struct buf bytes = {0};
-    /* opens: the file that the user named; it is only read */
-    int r = file_read(path, LIMIT_MEMORY_IMPORT_BYTES, &bytes, err);
+    int r = check_kind(path, err);
+    if (r == 0) {
+        /* opens: the file that the user named; it is only read */
+        r = file_read(path, LIMIT_MEMORY_IMPORT_BYTES, &bytes, err);
+    }
     if (r < 0) {
         return r;
     }
