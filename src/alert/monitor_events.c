@@ -176,6 +176,7 @@ static int decide(struct monitor *monitor, const struct wanted_event *item,
     case WARNING_LIMIT:
     case WARNING_STORAGE:
     case WARNING_STALLED:
+    case WARNING_HANDOFF:
     case WARNING_EVENT:
     case WARNING_TEST:
     case WARNING_KIND_COUNT:

@@ -21,7 +21,8 @@ static const char *const kinds[WARNING_KIND_COUNT] = {
     [WARNING_LIMIT] = "limit",       [WARNING_POLICY] = "policy",
     [WARNING_ENDED_BADLY] = "ended", [WARNING_STALLED] = "stalled",
     [WARNING_STORAGE] = "storage",   [WARNING_POLICY_REFUSED] = "policy_refused",
-    [WARNING_EVENT] = "event",       [WARNING_TEST] = "test",
+    [WARNING_HANDOFF] = "handoff",   [WARNING_EVENT] = "event",
+    [WARNING_TEST] = "test",
 };
 
 /** Events that people are warned of. */
@@ -36,6 +37,7 @@ static const struct {
     {JOURNAL_STORAGE_DEGRADED, WARNING_STORAGE},
     {JOURNAL_CHECKPOINT_CORRUPT, WARNING_STORAGE},
     {JOURNAL_POLICY_REFUSED, WARNING_POLICY_REFUSED},
+    {JOURNAL_HANDOFF_REQUESTED, WARNING_HANDOFF},
 };
 
 const char *warning_kind_name(enum warning_kind kind)

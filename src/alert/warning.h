@@ -29,12 +29,13 @@ enum warning_kind {
     WARNING_STALLED,        /**< a run that executes had no event for stall_ns */
     WARNING_STORAGE,        /**< storage.degraded, checkpoint.corrupt */
     WARNING_POLICY_REFUSED, /**< a changed policy file is wrong */
+    WARNING_HANDOFF,        /**< a call waits for the decision of a person */
     WARNING_EVENT,          /**< a notice: an event that did not become a run of its own */
     WARNING_TEST,           /**< somebody tries a sink */
     WARNING_KIND_COUNT
 };
 
-/** "limit", "policy", "ended", "stalled", "storage", "policy_refused", "event", "test".
+/** "limit", "policy", "ended", "stalled", "storage", "policy_refused", "handoff", "event", "test".
  *  Static. */
 const char *warning_kind_name(enum warning_kind kind);
 

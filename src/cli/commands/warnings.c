@@ -52,7 +52,8 @@ const struct option_row warnings_options[] = {
      .kind = OPTION_TEXT,
      .offset = offsetof(struct warnings_values, kind),
      .argument = "KIND",
-     .help = "Only this kind: limit, policy, ended, stalled, storage, policy_refused, event"},
+     .help = "Only this kind: limit, policy, ended, stalled, storage, policy_refused, handoff, "
+             "event"},
     {.name = "limit",
      .letter = 'n',
      .kind = OPTION_INT,

@@ -83,6 +83,8 @@ Feature: Calls that wait for the decision of a person
       | calls                               |
       | run_shell {"command": "./note one"} |
       | finish_task {"summary": "done"}     |
+    And somebody who listens at an address
+    And I run `rondo sinks add ops --webhook $HOOK/warnings`
     And a server
     When I post to "/v1/runs"
       """
@@ -91,6 +93,8 @@ Feature: Calls that wait for the decision of a person
     Then the answer is 201
     And the run soon has the status "paused"
     And the file "notes" does not exist
+    And somebody is told of a warning of kind "handoff" with
+      | agent_id | worker |
     When I approve the call that waits
     Then the exit code is 0
     And the run soon has the status "completed"

@@ -27,6 +27,7 @@ export const WARNING_KINDS = {
   limit: { label: "Near a limit", tone: "amber" },
   policy: { label: "Denied", tone: "red" },
   policy_refused: { label: "Policy file rejected", tone: "red" },
+  handoff: { label: "Waits for a person", tone: "amber" },
   event: { label: "Trigger event", tone: "amber" },
   ended: { label: "Ended without success", tone: "red" },
   stalled: { label: "Stalled", tone: "orange" },

@@ -53,7 +53,8 @@ const struct option_row sinks_add_options[] = {
      .kind = OPTION_TEXT,
      .offset = offsetof(struct add_values, kinds),
      .argument = "A,B",
-     .help = "Only these kinds: limit, policy, ended, stalled, storage, policy_refused, event",
+     .help = "Only these kinds: limit, policy, ended, stalled, storage, policy_refused, handoff, "
+             "event",
      .group = "Which warnings"},
     {.name = "agents",
      .kind = OPTION_TEXT,
