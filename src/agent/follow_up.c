@@ -11,12 +11,16 @@
 #include "base/json/json.h"
 #include "base/memory.h"
 
+#include <inttypes.h>
 #include <json-c/json.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define GUARD_COLLECTION "follow-up-guard"
+#define DUE_COLLECTION   "follow-up-due"
+/** Digits of a time in its keys. */
+#define DUE_DIGITS 20
 /** Times that others may be faster. */
 #define MOST_TRIES 20
 
@@ -97,6 +101,7 @@ static bool decode(const struct store_document *document, struct follow_up *ret_
     copy_member(root, "run_id", read.run_id, sizeof(read.run_id));
     read.created_ns = json_get_int(root, "created_ns", 0);
     read.due_ns = json_get_int(root, "due_ns", 0);
+    read.listed_ns = read.due_ns;
     read.depth = json_get_int(root, "depth", 1);
     const char *state = json_get_string(root, "state", "");
     while (read.state < FOLLOW_UP_STATE_COUNT && strcmp(state_names[read.state], state) != 0) {
@@ -202,13 +207,170 @@ int follow_up_find(struct store *store, const char *id, struct follow_up *ret_fo
     return r < 0 ? r : search.is_found;
 }
 
-/* ---- Changing ------------------------------------------------------------------------------- */
+/* ---- What is due ---------------------------------------------------------------------------- */
 
 static void write_key(const struct follow_up *follow_up, char ret_key[STORE_KEY_LEN + 1])
 {
     snprintf(ret_key, STORE_KEY_LEN + 1, "%s/%s/%s", follow_up->agent, follow_up->asked_by,
              follow_up->id);
 }
+
+static void write_due_key(const struct follow_up *follow_up, int64_t due_ns,
+                          char ret_key[STORE_KEY_LEN + 1])
+{
+    snprintf(ret_key, STORE_KEY_LEN + 1, "%s/%0*" PRId64 "/%s/%s", follow_up->agent, DUE_DIGITS,
+             due_ns < 0 ? 0 : due_ns, follow_up->asked_by, follow_up->id);
+}
+
+/** @param key for what is pointed to */
+static struct store_change put_due(const struct follow_up *follow_up, char key[STORE_KEY_LEN + 1])
+{
+    write_due_key(follow_up, follow_up->due_ns, key);
+    return (struct store_change){
+        .kind = STORE_PUT,
+        .collection = DUE_COLLECTION,
+        .key = key,
+        .data = "{}",
+        .data_len = 2,
+        .if_version = STORE_ANY_VERSION,
+    };
+}
+
+static struct store_change delete_due(const char *key, int64_t if_version)
+{
+    return (struct store_change){
+        .kind = STORE_DELETE,
+        .collection = DUE_COLLECTION,
+        .key = key,
+        .if_version = if_version,
+    };
+}
+
+/** The first row of an agent. */
+struct due_row {
+    char key[STORE_KEY_LEN + 1];
+    int64_t version;
+    bool is_found;
+};
+
+static bool take_row(const struct store_document *document, void *context)
+{
+    struct due_row *row = context;
+    row->is_found = true;
+    row->version = (int64_t)document->version;
+    snprintf(row->key, sizeof(row->key), "%s", document->key);
+    return false;
+}
+
+static bool take_follow_up(const struct store_document *document, void *context)
+{
+    (void)decode(document, context);
+    return false;
+}
+
+/** Read what a row of an agent speaks of. @param ret_is_right whether it is pending, and due then
+ */
+static int read_listed(struct store *store, const char *agent, const struct due_row *row,
+                       struct follow_up *ret_first, bool *ret_is_right, struct rondo_error *err)
+{
+    char key[STORE_KEY_LEN + 1];
+    size_t skipped = strlen(agent) + 1 + DUE_DIGITS; /* the row begins with the agent and a "/" */
+    snprintf(key, sizeof(key), "%s%s", agent,
+             strlen(row->key) > skipped ? row->key + skipped : "/");
+    const struct store_document_query query = {.collection = FOLLOW_UP_COLLECTION, .key = key};
+    int r = store->ops->read_documents(store, &query, take_follow_up, ret_first, err);
+    *ret_is_right = false;
+    if (r == 0 && ret_first->prompt != NULL) {
+        write_due_key(ret_first, ret_first->due_ns, key);
+        *ret_is_right = ret_first->state == FOLLOW_UP_PENDING && strcmp(key, row->key) == 0;
+    }
+    if (!*ret_is_right) {
+        follow_up_fini(ret_first);
+    }
+    return r;
+}
+
+static void write_prefix(const char *agent, char ret_prefix[LIMIT_AGENT_ID_LEN + 2])
+{
+    snprintf(ret_prefix, LIMIT_AGENT_ID_LEN + 2, "%s/", agent);
+}
+
+int follow_up_find_first(struct store *store, const char *agent, struct follow_up *ret_first,
+                         struct rondo_error *err)
+{
+    char prefix[LIMIT_AGENT_ID_LEN + 2];
+    struct follow_up first = {0};
+    const struct store_document_query query = {
+        .collection = DUE_COLLECTION, .prefix = prefix, .limit = 1};
+    write_prefix(agent, prefix);
+    for (;;) {
+        struct due_row row = {0};
+        bool is_right = false;
+        bool is_applied = false;
+        int r = store->ops->read_documents(store, &query, take_row, &row, err);
+        if (r == 0 && row.is_found) {
+            r = read_listed(store, agent, &row, &first, &is_right, err);
+        }
+        if (r < 0 || !row.is_found) {
+            return r;
+        }
+        if (is_right) {
+            *ret_first = first;
+            return 1;
+        }
+        /* It was settled between the two reads, or listed by a process that came too late. */
+        const struct store_change change = delete_due(row.key, row.version);
+        r = store->ops->change_documents(store, &change, 1, &is_applied, err);
+        if (r < 0) {
+            return r;
+        }
+    }
+}
+
+static bool count_row(const struct store_document *document, void *context)
+{
+    (void)document;
+    ++*(int64_t *)context;
+    return true;
+}
+
+int follow_ups_count(struct store *store, const char *agent, int64_t *ret_count,
+                     struct rondo_error *err)
+{
+    char prefix[LIMIT_AGENT_ID_LEN + 2];
+    const struct store_document_query query = {
+        .collection = DUE_COLLECTION, .prefix = prefix, .limit = FOLLOW_UPS_COUNTED};
+    write_prefix(agent, prefix);
+    *ret_count = 0;
+    return store->ops->read_documents(store, &query, count_row, ret_count, err);
+}
+
+static bool append_pending(const struct follow_up *follow_up, void *context)
+{
+    follow_up_list_add(context, follow_up);
+    return true;
+}
+
+int follow_ups_list_due(struct store *store, const char *agent, struct rondo_error *err)
+{
+    struct follow_up_list list = {0};
+    int r = follow_ups_read_pending(store, agent, append_pending, &list, err);
+    for (size_t i = 0; i < list.count && r == 0; i++) {
+        char key[STORE_KEY_LEN + 1];
+        struct due_row row = {0};
+        bool is_applied = false;
+        const struct store_change change = put_due(&list.items[i], key);
+        const struct store_document_query query = {.collection = DUE_COLLECTION, .key = key};
+        r = store->ops->read_documents(store, &query, take_row, &row, err);
+        if (r == 0 && !row.is_found) {
+            r = store->ops->change_documents(store, &change, 1, &is_applied, err);
+        }
+    }
+    follow_up_list_fini(&list);
+    return r;
+}
+
+/* ---- Changing ------------------------------------------------------------------------------- */
 
 /** What there is of an agent, before one more is added. */
 struct census {
@@ -239,10 +401,12 @@ static int add_guarded(struct store *store, const struct follow_up *follow_up, i
                        bool *ret_is_applied, struct rondo_error *err)
 {
     char key[STORE_KEY_LEN + 1];
+    char due_key[STORE_KEY_LEN + 1];
     auto_buf struct buf json = {0};
     write_key(follow_up, key);
     encode(follow_up, &json);
     struct store_change changes[] = {
+        put_due(follow_up, due_key),
         {
             .kind = STORE_PUT,
             .collection = FOLLOW_UP_COLLECTION,
@@ -259,7 +423,7 @@ static int add_guarded(struct store *store, const struct follow_up *follow_up, i
             .if_version = version,
         },
     };
-    return store->ops->change_documents(store, changes, 2, ret_is_applied, err);
+    return store->ops->change_documents(store, changes, 3, ret_is_applied, err);
 }
 
 int follow_up_add(struct store *store, const struct follow_up *follow_up,
@@ -297,19 +461,27 @@ int follow_up_update(struct store *store, const struct follow_up *follow_up,
                      struct rondo_error *err)
 {
     char key[STORE_KEY_LEN + 1];
+    char old_key[STORE_KEY_LEN + 1];
+    char due_key[STORE_KEY_LEN + 1];
     bool is_applied = false;
     auto_buf struct buf json = {0};
     write_key(follow_up, key);
+    write_due_key(follow_up, follow_up->listed_ns, old_key);
     encode(follow_up, &json);
-    struct store_change change = {
-        .kind = STORE_PUT,
-        .collection = FOLLOW_UP_COLLECTION,
-        .key = key,
-        .data = buf_string(&json),
-        .data_len = json.len,
-        .if_version = (int64_t)follow_up->version,
+    struct store_change changes[] = {
+        {
+            .kind = STORE_PUT,
+            .collection = FOLLOW_UP_COLLECTION,
+            .key = key,
+            .data = buf_string(&json),
+            .data_len = json.len,
+            .if_version = (int64_t)follow_up->version,
+        },
+        delete_due(old_key, STORE_ANY_VERSION),
+        put_due(follow_up, due_key),
     };
-    int r = store->ops->change_documents(store, &change, 1, &is_applied, err);
+    size_t count = follow_up->state == FOLLOW_UP_PENDING ? 3 : 2;
+    int r = store->ops->change_documents(store, changes, count, &is_applied, err);
     return r < 0 ? r : is_applied;
 }
 
@@ -387,12 +559,18 @@ int follow_ups_purge(struct store *store, const char *agent, int64_t before_ns,
                      struct rondo_error *err)
 {
     bool is_applied = false;
+    bool has_more = true;
     struct purge *purge = memory_new_zero(1, sizeof(*purge));
-    purge->before_ns = before_ns;
     struct reading reading = {.fn = purge_one, .context = purge, .before_ns = before_ns};
-    int r = read_all(store, agent, &reading, err);
-    if (r == 0 && purge->count > 0) {
-        r = store->ops->change_documents(store, purge->changes, purge->count, &is_applied, err);
+    purge->before_ns = before_ns;
+    int r = 0;
+    while (r == 0 && has_more) {
+        purge->count = 0;
+        r = read_all(store, agent, &reading, err);
+        has_more = purge->count == PURGED_AT_ONCE;
+        if (r == 0 && purge->count > 0) {
+            r = store->ops->change_documents(store, purge->changes, purge->count, &is_applied, err);
+        }
     }
     free(purge);
     return r;

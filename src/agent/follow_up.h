@@ -3,7 +3,10 @@
  * Follow-ups: runs that an agent has scheduled for itself. Each is a document, so it survives its
  * daemon: collection "follow-up", key = agent, the run that asked, and an id that follows from the
  * tool call; so a call that is repeated after a crash finds what it made before. One that was
- * started or cancelled stays for a while, for lists and for the limit of its run. Any thread.
+ * started or cancelled stays for a while, for lists and for the limit of its run.
+ *
+ * What is pending is also in the collection "follow-up-due", in the order of the times: key =
+ * agent, time, id. Both change in one transaction. Any thread.
  */
 #pragma once
 
@@ -16,6 +19,9 @@
 #define FOLLOW_UP_ID_SIZE 13
 /** One that is settled is kept for so long. */
 #define FOLLOW_UP_KEPT_NS (INT64_C(7) * 24 * 3600 * 1000000000)
+
+/** A count ends there. */
+#define FOLLOW_UPS_COUNTED 1000
 
 enum follow_up_state {
     FOLLOW_UP_PENDING = 0,
@@ -40,6 +46,7 @@ struct follow_up {
     char *prompt;
     uint64_t version;
     int64_t updated_ns;
+    int64_t listed_ns; /**< time under which it is listed as due; as it was read */
 };
 
 void follow_up_fini(struct follow_up *follow_up);
@@ -77,6 +84,20 @@ int follow_ups_read(struct store *store, const char *agent, follow_up_fn *fn, vo
 /** The same of those that are pending only. */
 int follow_ups_read_pending(struct store *store, const char *agent, follow_up_fn *fn, void *context,
                             struct rondo_error *err);
+
+/**
+ * Read the pending one that is due first. Costs the same however many there are.
+ * @param ret_first follow_up_fini() @return 1, 0 when none is pending, or a code
+ */
+int follow_up_find_first(struct store *store, const char *agent, struct follow_up *ret_first,
+                         struct rondo_error *err);
+
+/** Count what is pending, up to FOLLOW_UPS_COUNTED. */
+int follow_ups_count(struct store *store, const char *agent, int64_t *ret_count,
+                     struct rondo_error *err);
+
+/** List as due what is pending and is not, because an older version has added it. Reads all. */
+int follow_ups_list_due(struct store *store, const char *agent, struct rondo_error *err);
 
 /** Follow-ups for a list. */
 struct follow_up_list {
@@ -116,7 +137,7 @@ struct follow_up_change {
 int follow_up_apply(struct store *store, const char *id, const struct follow_up_change *change,
                     struct rondo_error *err);
 
-/** Delete what was settled before a time. */
+/** Delete what was settled before a time. Reads all. */
 int follow_ups_purge(struct store *store, const char *agent, int64_t before_ns,
                      struct rondo_error *err);
 

@@ -23,47 +23,33 @@ extern const struct source_type scheduled_source_type;
 #define RETRY_FAILED_NS (5 * NS_PER_S)
 /** How often pending follow-ups are looked at, which other processes may change. */
 #define LOOK_NS (60 * NS_PER_S)
+/** Settled ones are deleted no more often: it reads all of the agent. */
+#define PURGE_NS (INT64_C(3600) * NS_PER_S)
 
 struct scheduled_source {
     struct source head;
     int64_t due_ns; /* of the next follow-up; SOURCE_NEVER = there is none */
     int64_t retry_ns;
-    int64_t pending;
+    int64_t purge_ns; /* when settled ones are looked for again */
 };
 
-/* The follow-up that is due first. */
-struct first_due {
-    struct follow_up follow_up; /* owned, when there is one */
-    int64_t pending;
-};
-
-static bool find_first(const struct follow_up *follow_up, void *context)
-{
-    struct first_due *first = context;
-    first->pending++;
-    if (first->follow_up.prompt == NULL || follow_up->due_ns < first->follow_up.due_ns) {
-        follow_up_fini(&first->follow_up);
-        first->follow_up = *follow_up;
-        first->follow_up.prompt = memory_dup_string(follow_up->prompt);
-    }
-    return true;
-}
-
-/** Look at the documents. @param ret_first what is due first; or NULL */
+/** Look what is due first. @param ret_first follow_up_fini(), zero when there is none; or NULL */
 static int look(struct scheduled_source *scheduled, struct follow_up *ret_first,
                 struct rondo_error *err)
 {
-    struct first_due first = {0};
-    int r = follow_ups_read_pending(scheduled->head.host->store, scheduled->head.host->role,
-                                    find_first, &first, err);
-    scheduled->pending = first.pending;
-    scheduled->due_ns = first.follow_up.prompt == NULL ? SOURCE_NEVER : first.follow_up.due_ns;
-    if (ret_first == NULL || r < 0) {
-        follow_up_fini(&first.follow_up);
-    } else {
-        *ret_first = first.follow_up;
+    struct follow_up first = {0};
+    const struct source_host *host = scheduled->head.host;
+    int r = follow_up_find_first(host->store, host->role, &first, err);
+    if (r < 0) {
+        return r;
     }
-    return r;
+    scheduled->due_ns = r == 0 ? SOURCE_NEVER : first.due_ns;
+    if (ret_first == NULL) {
+        follow_up_fini(&first);
+    } else {
+        *ret_first = first;
+    }
+    return 0;
 }
 
 /** It became a start request, or was refused as one. @param run_id or "" */
@@ -103,9 +89,8 @@ static int scheduled_open(struct json_object *config, const struct source_host *
         r = intake_find_run(host->intake, host->id, id, run_id, err);
         r = r < 0 ? r : settle(scheduled, id, run_id, err);
     }
-    if (r == 0) {
-        r = look(scheduled, NULL, err);
-    }
+    r = r < 0 ? r : follow_ups_list_due(host->store, host->role, err);
+    r = r < 0 ? r : look(scheduled, NULL, err);
     if (r < 0) {
         free(scheduled);
         return r;
@@ -152,8 +137,28 @@ static void write_context(const struct follow_up *follow_up, struct buf *ret_jso
     json_end_object(&writer);
 }
 
-static int submit(struct scheduled_source *scheduled, const struct follow_up *follow_up,
-                  int64_t now_ns, struct rondo_error *err)
+/** Settle one as it was read; when it was changed since, as it is now. */
+static int settle_first(struct scheduled_source *scheduled, struct follow_up *follow_up,
+                        const char *run_id, struct rondo_error *err)
+{
+    follow_up->state = FOLLOW_UP_STARTED;
+    snprintf(follow_up->run_id, sizeof(follow_up->run_id), "%s", run_id);
+    int r = follow_up_update(scheduled->head.host->store, follow_up, err);
+    return r == 0 ? settle(scheduled, follow_up->id, run_id, err) : r < 0 ? r : 0;
+}
+
+static int purge(struct scheduled_source *scheduled, int64_t now_ns, struct rondo_error *err)
+{
+    const struct source_host *host = scheduled->head.host;
+    if (now_ns < scheduled->purge_ns && scheduled->purge_ns - now_ns <= PURGE_NS) {
+        return 0;
+    }
+    scheduled->purge_ns = now_ns + PURGE_NS;
+    return follow_ups_purge(host->store, host->role, now_ns - FOLLOW_UP_KEPT_NS, err);
+}
+
+static int submit(struct scheduled_source *scheduled, struct follow_up *follow_up, int64_t now_ns,
+                  struct rondo_error *err)
 {
     char mark[FOLLOW_UP_ID_SIZE + 16];
     auto_buf struct buf context = {0};
@@ -176,7 +181,7 @@ static int submit(struct scheduled_source *scheduled, const struct follow_up *fo
         scheduled->retry_ns = now_ns + RETRY_FULL_NS;
         return 0;
     }
-    return settle(scheduled, follow_up->id, result.run_id, err);
+    return settle_first(scheduled, follow_up, result.run_id, err);
 }
 
 static int scheduled_fire(struct source *source, int64_t now_ns, struct rondo_error *err)
@@ -186,9 +191,7 @@ static int scheduled_fire(struct source *source, int64_t now_ns, struct rondo_er
     int r = look(scheduled, &first, err);
     if (r == 0 && scheduled->due_ns <= now_ns && scheduled->retry_ns <= now_ns) {
         r = submit(scheduled, &first, now_ns, err);
-        r = r < 0 ? r
-                  : follow_ups_purge(source->host->store, source->host->role,
-                                     now_ns - FOLLOW_UP_KEPT_NS, err);
+        r = r < 0 ? r : purge(scheduled, now_ns, err);
     }
     follow_up_fini(&first);
     return r;
@@ -196,7 +199,10 @@ static int scheduled_fire(struct source *source, int64_t now_ns, struct rondo_er
 
 static void scheduled_describe(struct source *source, struct json_writer *writer)
 {
-    json_write_int(writer, "pending", ((const struct scheduled_source *)source)->pending);
+    int64_t pending = 0;
+    if (follow_ups_count(source->host->store, source->host->role, &pending, NULL) == 0) {
+        json_write_int(writer, "pending", pending);
+    }
 }
 
 static const char *const no_settings[] = {NULL};

@@ -145,6 +145,159 @@ TEST_SCHEDULED(with_a_full_queue_it_waits)
     assert_int_equal(runs + source_world_run_all(world), 6);
 }
 
+/* ---- Rows that are read ---------------------------------------------------------------------- */
+
+/** A store in memory that counts the documents it gives out. */
+struct counted {
+    struct store_ops ops;
+    const struct store_ops *plain;
+    store_document_fn *fn;
+    void *context;
+    uint64_t rows;
+};
+
+static struct counted counted;
+
+static bool count_document(const struct store_document *document, void *context)
+{
+    (void)context;
+    counted.rows++;
+    return counted.fn(document, counted.context);
+}
+
+static int read_counted(struct store *store, const struct store_document_query *query,
+                        store_document_fn *fn, void *context, struct rondo_error *err)
+{
+    counted.fn = fn;
+    counted.context = context;
+    return counted.plain->read_documents(store, query, count_document, NULL, err);
+}
+
+static void count_rows(struct store *memory)
+{
+    counted = (struct counted){.ops = *memory->ops, .plain = memory->ops};
+    counted.ops.read_documents = read_counted;
+    memory->ops = &counted.ops;
+}
+
+/** Write a follow-up and its row, without the limits of an agent: adding reads all of them. */
+static void write_pending(struct store *store, int number, int64_t due_ns)
+{
+    char id[FOLLOW_UP_ID_SIZE];
+    char text[16];
+    char keys[2][STORE_KEY_LEN + 1];
+    char data[512];
+    bool is_applied = false;
+    snprintf(text, sizeof(text), "n%d", number);
+    follow_up_id(text, id);
+    snprintf(keys[0], sizeof(keys[0]), "fixer/run-1/%s", id);
+    snprintf(keys[1], sizeof(keys[1]), "fixer/%020lld/run-1/%s", (long long)due_ns, id);
+    snprintf(data, sizeof(data),
+             "{\"id\":\"%s\",\"agent\":\"fixer\",\"asked_by\":\"run-1\",\"state\":\"pending\","
+             "\"depth\":1,\"prompt\":\"%s\",\"created_ns\":1,\"due_ns\":%lld}",
+             id, text, (long long)due_ns);
+    const struct store_change changes[] = {
+        {.kind = STORE_PUT,
+         .collection = "follow-up",
+         .key = keys[0],
+         .data = data,
+         .data_len = strlen(data),
+         .if_version = 0},
+        {.kind = STORE_PUT,
+         .collection = "follow-up-due",
+         .key = keys[1],
+         .data = "{}",
+         .data_len = 2,
+         .if_version = 0},
+    };
+    assert_int_equal(store->ops->change_documents(store, changes, 2, &is_applied, NULL), 0);
+    assert_true(is_applied);
+}
+
+TEST_SCHEDULED(a_look_and_a_start_read_no_more_rows_when_there_are_ten_thousand)
+{
+    struct source_world *world = *state;
+    struct store *memory = world->intake->memory;
+    const struct store_ops *plain = memory->ops;
+    int64_t pending = 0;
+    for (int i = 0; i < 10000; i++) {
+        write_pending(memory, i, (BEGIN + 100 + (i * 7919) % 10000) * NS_PER_S);
+    }
+    open_scheduled(world);
+    advance_to(world, 100); /* purges, too: it does so once an hour */
+    world_expect_run(world->intake, "n0");
+    (void)source_world_run_all(world);
+    assert_int_equal(follow_ups_count(memory, "fixer", &pending, NULL), 0);
+    assert_int_equal(pending, FOLLOW_UPS_COUNTED);
+    count_rows(memory);
+    assert_int_equal(world->source->type->next_due(world->source), (BEGIN + 101) * NS_PER_S);
+    assert_int_equal(counted.rows, 2);
+    world->intake->now_ns = (BEGIN + 101) * NS_PER_S;
+    assert_int_equal(world->source->type->fire(world->source, world->intake->now_ns, NULL), 0);
+    assert_int_equal(source_world_run_all(world), 1);
+    assert_in_range(counted.rows, 4, 12);
+    memory->ops = plain;
+}
+
+TEST_SCHEDULED(what_an_older_version_has_added_is_found_at_the_start)
+{
+    struct source_world *world = *state;
+    struct store *memory = world->intake->memory;
+    bool is_applied = false;
+    schedule(world, "old", 10);
+    const struct store_change unlist = {.kind = STORE_DELETE_UP_TO,
+                                        .collection = "follow-up-due",
+                                        .key = "fixer/~",
+                                        .if_version = STORE_ANY_VERSION};
+    assert_int_equal(memory->ops->change_documents(memory, &unlist, 1, &is_applied, NULL), 0);
+    open_scheduled(world);
+    advance_to(world, 10);
+    world_expect_run(world->intake, "old");
+}
+
+TEST_SCHEDULED(one_that_is_moved_starts_once_at_its_new_time)
+{
+    struct source_world *world = *state;
+    char id[FOLLOW_UP_ID_SIZE];
+    open_scheduled(world);
+    schedule(world, "a", 10);
+    const struct follow_up_change change = {.due_ns = (BEGIN + 50) * NS_PER_S};
+    follow_up_id("a", id);
+    assert_int_equal(follow_up_apply(world->intake->memory, id, &change, NULL), 0);
+    advance_to(world, 49);
+    assert_int_equal(source_world_run_all(world), 0);
+    advance_to(world, 1000);
+    assert_int_equal(source_world_run_all(world), 1);
+}
+
+TEST_SCHEDULED(a_row_of_one_that_is_settled_starts_nothing_and_goes)
+{
+    struct source_world *world = *state;
+    struct store *memory = world->intake->memory;
+    int64_t count = 0;
+    char id[FOLLOW_UP_ID_SIZE];
+    const struct follow_up_change cancel = {.is_cancelled = true};
+    write_pending(memory, 1, (BEGIN + 10) * NS_PER_S);
+    follow_up_id("n1", id);
+    assert_int_equal(follow_up_apply(memory, id, &cancel, NULL), 0);
+    char key[STORE_KEY_LEN + 1];
+    bool is_applied = false;
+    snprintf(key, sizeof(key), "fixer/%020lld/run-1/%s", (long long)((BEGIN + 10) * NS_PER_S), id);
+    const struct store_change late = {.kind = STORE_PUT,
+                                      .collection = "follow-up-due",
+                                      .key = key,
+                                      .data = "{}",
+                                      .data_len = 2,
+                                      .if_version = 0};
+    assert_int_equal(memory->ops->change_documents(memory, &late, 1, &is_applied, NULL), 0);
+    assert_true(is_applied);
+    open_scheduled(world);
+    advance_to(world, 100);
+    assert_int_equal(source_world_run_all(world), 0);
+    assert_int_equal(follow_ups_count(memory, "fixer", &count, NULL), 0);
+    assert_int_equal(count, 0);
+}
+
 /** Killed at each call of the store, with and without its effect: one run, also weeks later. */
 TEST_SCHEDULED(a_kill_at_any_step_neither_loses_nor_doubles_it)
 {
