@@ -131,24 +131,6 @@ static void describe_surroundings(struct agent *agent, const struct loop_spec *s
     };
 }
 
-/** Whether a condition or a tool of the role is on a server of rondo.yaml. */
-static bool needs_shared(const struct agent *agent, const struct loop_spec *spec)
-{
-    struct json_object *entries = agent->config.role->tools;
-    size_t count = json_length(entries);
-    for (size_t i = 0; i < count; i++) {
-        if (json_get_string(json_object_array_get_idx(entries, i), "server", NULL) != NULL) {
-            return true;
-        }
-    }
-    for (size_t i = 0; i < spec->condition_count; i++) {
-        if (spec->conditions[i].server != NULL) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /** The run keeps its servers; one of Rondo 0.1 does not, and needs the file as it is now. */
 static int open_shared(struct agent *agent, const struct loop_spec *spec, struct rondo_error *err)
 {
@@ -156,7 +138,7 @@ static int open_shared(struct agent *agent, const struct loop_spec *spec, struct
         agent->shared = mcp_shared_pinned(agent->config.servers, &agent->surroundings);
         return 0;
     }
-    if (!needs_shared(agent, spec)) {
+    if (!agent_needs_servers(agent->config.role->tools, spec)) {
         return 0;
     }
     auto_free char *path = agent_config_path(agent->workspace, agent->parts.config_folder);

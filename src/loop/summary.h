@@ -64,3 +64,5 @@ void summary_json(const struct summary *summary, struct buf *ret_buf);
 /** Append the members of that object, for `show`. */
 struct json_writer;
 void summary_json_members(const struct summary *summary, struct json_writer *writer);
+/** Append the members of its `violation` that are not figures. */
+void summary_json_denial(const struct summary *summary, struct json_writer *writer);

@@ -18,6 +18,15 @@ static void write_conditions(const struct summary *summary, struct json_writer *
     json_end_object(writer);
 }
 
+void summary_json_denial(const struct summary *summary, struct json_writer *writer)
+{
+    json_write_int(writer, "iteration", summary->denied_iteration);
+    json_write_string(writer, "message", summary->denied_message);
+    json_write_string(writer, "reason", summary->denied_reason);
+    json_write_string(writer, "verdict", summary->verdict);
+    json_write_string(writer, "policy_sha256", summary->policy_sha256);
+}
+
 static void write_violation(const struct summary *summary, struct json_writer *writer)
 {
     if (summary->policy == NULL) {
@@ -28,11 +37,7 @@ static void write_violation(const struct summary *summary, struct json_writer *w
     json_write_string(writer, "limit_name", summary->limit_name);
     json_write_int(writer, "limit", summary->limit);
     json_write_int(writer, "value", summary->value);
-    json_write_int(writer, "iteration", summary->denied_iteration);
-    json_write_string(writer, "message", summary->denied_message);
-    json_write_string(writer, "reason", summary->denied_reason);
-    json_write_string(writer, "verdict", summary->verdict);
-    json_write_string(writer, "policy_sha256", summary->policy_sha256);
+    summary_json_denial(summary, writer);
     json_end_object(writer);
 }
 

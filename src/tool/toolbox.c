@@ -282,6 +282,31 @@ struct tool toolbox_tool(const char *type, const struct tool_function *function,
     };
 }
 
+void toolbox_write_schema(struct json_object *parameters,
+                          void (*write_parameter)(struct json_writer *writer,
+                                                  struct json_object *parameter),
+                          struct buf *ret_schema)
+{
+    struct json_writer writer = json_writer(ret_schema);
+    json_begin_object(&writer, NULL);
+    json_write_string(&writer, "type", "object");
+    json_begin_object(&writer, "properties");
+    for (size_t i = 0; i < json_length(parameters); i++) {
+        write_parameter(&writer, json_object_array_get_idx(parameters, i));
+    }
+    json_end_object(&writer);
+    json_begin_array(&writer, "required");
+    for (size_t i = 0; i < json_length(parameters); i++) {
+        struct json_object *parameter = json_object_array_get_idx(parameters, i);
+        if (json_get_bool(parameter, "required", false)) {
+            json_write_string(&writer, NULL, json_get_string(parameter, "name", ""));
+        }
+    }
+    json_end_array(&writer);
+    json_write_bool(&writer, "additionalProperties", false);
+    json_end_object(&writer);
+}
+
 int toolbox_add_function(struct toolbox *toolbox, const char *type,
                          const struct tool_function *function, void *context,
                          struct rondo_error *err)

@@ -9,6 +9,8 @@
 
 #include "tool/tool.h"
 
+struct json_writer;
+
 /** Most of a call's arguments, bytes of JSON. */
 #define TOOL_ARGUMENTS_MAX_BYTES ((size_t)1024 * 1024)
 /** Most that any tool's result holds, bytes. */
@@ -57,6 +59,15 @@ struct tool_function {
 
 /** Make a tool from its static description, for toolbox_add. @param type of the entry, static */
 struct tool toolbox_tool(const char *type, const struct tool_function *function, void *context);
+
+/**
+ * Append the schema of a tool whose parameters a role lists, with `name` and `required`.
+ * @param write_parameter writes one as a member of `properties`
+ */
+void toolbox_write_schema(struct json_object *parameters,
+                          void (*write_parameter)(struct json_writer *writer,
+                                                  struct json_object *parameter),
+                          struct buf *ret_schema);
 
 /** Add a tool from its static description. */
 int toolbox_add_function(struct toolbox *toolbox, const char *type,

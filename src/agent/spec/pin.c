@@ -97,9 +97,8 @@ static struct json_object *tools_of(struct json_object *root)
     return json_member(json_member(json_member(root, "role"), "spec"), "tools");
 }
 
-static bool needs_servers(struct json_object *root, const struct loop_spec *spec)
+bool agent_needs_servers(struct json_object *tools, const struct loop_spec *spec)
 {
-    struct json_object *tools = tools_of(root);
     for (size_t i = 0; i < json_length(tools); i++) {
         if (json_get_string(json_object_array_get_idx(tools, i), "server", NULL) != NULL) {
             return true;
@@ -160,7 +159,7 @@ int agent_pin(struct loop_spec *spec, const char *config_folder, struct rondo_er
         return 0;
     }
     int r = json_parse(spec->agent, strlen(spec->agent), &root, err);
-    if (r < 0 || !needs_servers(root, spec)) {
+    if (r < 0 || !agent_needs_servers(tools_of(root), spec)) {
         return r;
     }
     auto_free char *path = agent_config_path(spec->workspace, config_folder);

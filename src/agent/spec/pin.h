@@ -13,6 +13,7 @@
 struct agent_options;
 
 struct dotenv;
+struct json_object;
 struct mcp_shared;
 struct tool_surroundings;
 
@@ -35,6 +36,9 @@ bool agent_can_reach(const struct loop_spec *spec, const char *path);
 int agent_read_config(const struct loop_spec *spec, const char *path,
                       const struct tool_surroundings *surroundings, struct mcp_shared **ret_shared,
                       struct rondo_error *err);
+
+/** Whether a tool of a role, or a condition of a run, is on a server of rondo.yaml. */
+bool agent_needs_servers(struct json_object *tools, const struct loop_spec *spec);
 
 /**
  * Record the servers of rondo.yaml that a new run uses in its options.

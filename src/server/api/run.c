@@ -39,6 +39,26 @@ static bool load(struct call *call, struct store_run *run, struct summary *summa
     return false;
 }
 
+/** Writes the members of an answer. @return 0 or a negative code, with the object still whole */
+typedef int write_fn(struct call *call, const struct summary *summary, struct json_writer *writer,
+                     struct rondo_error *err);
+
+/** Answer with an object about the run. @return that of `write`; 0 when there is no run */
+static int answer(struct call *call, write_fn *write, struct rondo_error *err)
+{
+    struct store_run run;
+    struct summary summary;
+    if (!load(call, &run, &summary)) {
+        return 0;
+    }
+    struct json_writer writer = call_json(call, 200);
+    json_begin_object(&writer, NULL);
+    int r = write(call, &summary, &writer, err);
+    json_end_object(&writer);
+    summary_fini(&summary);
+    return r;
+}
+
 /* ---- Limits --------------------------------------------------------------------------------- */
 
 /** A figure in the unit that clients get: cost in dollars. */
@@ -92,18 +112,8 @@ static int write_limits(struct call *call, const struct summary *summary,
 
 void handle_limits(struct call *call)
 {
-    struct store_run run;
-    struct summary summary;
     struct rondo_error err = {0};
-    if (!load(call, &run, &summary)) {
-        return;
-    }
-    struct json_writer writer = call_json(call, 200);
-    json_begin_object(&writer, NULL);
-    int r = write_limits(call, &summary, &writer, &err);
-    json_end_object(&writer);
-    summary_fini(&summary);
-    if (r < 0) {
+    if (answer(call, write_limits, &err) < 0) {
         call_problem(call, PROBLEM_CONFLICT, "the policies cannot be evaluated: %s", err.message);
     }
 }
@@ -184,9 +194,8 @@ static void write_condition(struct json_writer *writer, const struct summary *su
     json_end_object(writer);
 }
 
-static int write_conditions(struct call *call, const struct store_run *run,
-                            const struct summary *summary, struct json_writer *writer,
-                            struct rondo_error *err)
+static int write_conditions(struct call *call, const struct summary *summary,
+                            struct json_writer *writer, struct rondo_error *err)
 {
     static const char *const types[] = {"condition.evaluated", NULL};
     struct json_writer writers[LIMIT_CONDITIONS];
@@ -195,8 +204,8 @@ static int write_conditions(struct call *call, const struct store_run *run,
     struct status_history history = {writers, texts, counts, summary, 0};
     uint64_t reached = 0;
     struct backward backward = {
-        .run_id = run->id,
-        .before = run->last_seq + 1,
+        .run_id = summary->run.id,
+        .before = summary->run.last_seq + 1,
         .types = types,
         .window = WINDOW,
         .most = MAX_LOOKED_AT,
@@ -221,18 +230,8 @@ static int write_conditions(struct call *call, const struct store_run *run,
 
 void handle_conditions(struct call *call)
 {
-    struct store_run run;
-    struct summary summary;
     struct rondo_error err = {0};
-    if (!load(call, &run, &summary)) {
-        return;
-    }
-    struct json_writer writer = call_json(call, 200);
-    json_begin_object(&writer, NULL);
-    int r = write_conditions(call, &run, &summary, &writer, &err);
-    json_end_object(&writer);
-    summary_fini(&summary);
-    if (r < 0) {
+    if (answer(call, write_conditions, &err) < 0) {
         call_error(call, &err);
     }
 }
@@ -343,11 +342,7 @@ static void write_violation(const struct summary *summary, struct json_writer *w
     json_write_string(writer, "limit_name", summary->limit_name);
     write_figure(writer, "limit", which, summary->limit);
     write_figure(writer, "value", which, summary->value);
-    json_write_int(writer, "iteration", summary->denied_iteration);
-    json_write_string(writer, "message", summary->denied_message);
-    json_write_string(writer, "reason", summary->denied_reason);
-    json_write_string(writer, "verdict", summary->verdict);
-    json_write_string(writer, "policy_sha256", summary->policy_sha256);
+    summary_json_denial(summary, writer);
     json_end_object(writer);
 }
 
@@ -388,10 +383,9 @@ static void write_can(const struct summary *summary, struct json_writer *writer)
     json_end_object(writer);
 }
 
-static void write_detail(struct call *call, const struct summary *summary,
-                         struct json_writer *writer)
+static int write_detail(struct call *call, const struct summary *summary,
+                        struct json_writer *writer, struct rondo_error *err)
 {
-    struct rondo_error err = {0};
     const struct loop_spec *spec = &summary->spec;
     const struct run_state *state = &summary->state;
     auto_buf struct buf options = {0};
@@ -409,8 +403,8 @@ static void write_detail(struct call *call, const struct summary *summary,
                       state->policy_sha256[0] == '\0' ? NULL : state->policy_sha256);
     write_violation(summary, writer);
     write_plan(call, summary, writer);
-    write_limits(call, summary, writer, &err);
-    json_write_string(writer, "limits_problem", err.message[0] == '\0' ? NULL : err.message);
+    write_limits(call, summary, writer, err);
+    json_write_string(writer, "limits_problem", err->message[0] == '\0' ? NULL : err->message);
     json_begin_array(writer, "conditions");
     for (size_t i = 0; i < summary->condition_count; i++) {
         write_condition(writer, summary, i, NULL);
@@ -419,20 +413,13 @@ static void write_detail(struct call *call, const struct summary *summary,
     json_write_raw(writer, "options", buf_string(&options));
     write_fork(call, summary->run.id, writer);
     write_can(summary, writer);
+    return 0;
 }
 
 void handle_get_run(struct call *call)
 {
-    struct store_run run;
-    struct summary summary;
-    if (!load(call, &run, &summary)) {
-        return;
-    }
-    struct json_writer writer = call_json(call, 200);
-    json_begin_object(&writer, NULL);
-    write_detail(call, &summary, &writer);
-    json_end_object(&writer);
-    summary_fini(&summary);
+    struct rondo_error err = {0};
+    (void)answer(call, write_detail, &err);
 }
 
 /* ---- Checkpoints ---------------------------------------------------------------------------- */

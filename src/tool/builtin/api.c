@@ -183,30 +183,6 @@ static void write_parameter(struct json_writer *writer, struct json_object *para
     json_end_object(writer);
 }
 
-static char *make_schema(struct json_object *parameters)
-{
-    struct buf text = {0};
-    struct json_writer writer = json_writer(&text);
-    json_begin_object(&writer, NULL);
-    json_write_string(&writer, "type", "object");
-    json_begin_object(&writer, "properties");
-    for (size_t i = 0; i < json_length(parameters); i++) {
-        write_parameter(&writer, json_object_array_get_idx(parameters, i));
-    }
-    json_end_object(&writer);
-    json_begin_array(&writer, "required");
-    for (size_t i = 0; i < json_length(parameters); i++) {
-        struct json_object *parameter = json_object_array_get_idx(parameters, i);
-        if (json_get_bool(parameter, "required", false)) {
-            json_write_string(&writer, NULL, json_get_string(parameter, "name", ""));
-        }
-    }
-    json_end_array(&writer);
-    json_write_bool(&writer, "additionalProperties", false);
-    json_end_object(&writer);
-    return buf_steal(&text);
-}
-
 static char *describe(const struct endpoint *self)
 {
     const char *given = json_get_string(self->config, "description", "");
@@ -270,10 +246,12 @@ static int open_endpoint(struct toolbox *toolbox, struct json_object *api,
     if (r < 0) {
         return r;
     }
+    struct buf schema = {0};
+    toolbox_write_schema(json_member(config, "parameters"), write_parameter, &schema);
     const struct tool tool = {
         .name = memory_dup_string(json_get_string(config, "name", "")),
         .description = describe(self),
-        .schema = make_schema(json_member(config, "parameters")),
+        .schema = buf_steal(&schema),
         .type = api_tool_type.name,
         .is_idempotent = tool_method_is_idempotent(self->method),
         .is_read_only = strcmp(self->method, "GET") == 0,

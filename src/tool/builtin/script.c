@@ -211,30 +211,15 @@ static void write_property(struct json_writer *writer, struct json_object *param
 static int write_schema(const char *name, struct json_object *parameters, struct buf *schema,
                         struct rondo_error *err)
 {
-    struct json_writer writer = json_writer(schema);
-    json_begin_object(&writer, NULL);
-    json_write_string(&writer, "type", "object");
-    json_begin_object(&writer, "properties");
-    for (size_t i = 0; i < json_length(parameters); i++) {
+    int r = 0;
+    for (size_t i = 0; r == 0 && i < json_length(parameters); i++) {
         struct json_object *parameter = json_object_array_get_idx(parameters, i);
-        int r = check_parameter(name, json_get_string(parameter, "name", ""), err);
-        if (r < 0) {
-            return r;
-        }
-        write_property(&writer, parameter);
+        r = check_parameter(name, json_get_string(parameter, "name", ""), err);
     }
-    json_end_object(&writer);
-    json_begin_array(&writer, "required");
-    for (size_t i = 0; i < json_length(parameters); i++) {
-        struct json_object *parameter = json_object_array_get_idx(parameters, i);
-        if (json_get_bool(parameter, "required", false)) {
-            json_write_string(&writer, NULL, json_get_string(parameter, "name", ""));
-        }
+    if (r == 0) {
+        toolbox_write_schema(parameters, write_property, schema);
     }
-    json_end_array(&writer);
-    json_write_bool(&writer, "additionalProperties", false);
-    json_end_object(&writer);
-    return 0;
+    return r;
 }
 
 static void free_script(void *owned)
