@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* rondo gc: delete old runs. */
+/* rondo gc: delete old runs, and documents of agents that have none left. */
 #include "base/clock.h"
 #include "base/json/json.h"
 #include "cli/framework/command.h"
@@ -7,6 +7,7 @@
 #include "cli/framework/report.h"
 #include "cli/framework/session.h"
 #include "cli/terminal/text.h"
+#include "tool/data/document_sweep.h"
 
 /** Age of the runs that go when none is given. */
 #define DEFAULT_AGE_NS (30LL * 24 * 3600 * NS_PER_S)
@@ -52,7 +53,9 @@ static void print_space(const struct store_gc_result *result, struct buf *out)
     }
 }
 
-static void print_result(const struct store_gc_result *result, const struct gc_values *values)
+/** @param documents pages and vectors of documents */
+static void print_result(const struct store_gc_result *result, uint64_t documents,
+                         const struct gc_values *values)
 {
     auto_buf struct buf out = {0};
     if (values->wants_json) {
@@ -62,6 +65,7 @@ static void print_result(const struct store_gc_result *result, const struct gc_v
         json_write_int(&writer, "runs", (int64_t)result->runs);
         json_write_int(&writer, "events", (int64_t)result->events);
         json_write_int(&writer, "checkpoints", (int64_t)result->checkpoints);
+        json_write_int(&writer, "documents", (int64_t)documents);
         json_write_int(&writer, "freed_bytes", (int64_t)result->freed_bytes);
         json_write_int(&writer, "unused_bytes", (int64_t)result->unused_bytes);
         json_end_object(&writer);
@@ -74,6 +78,11 @@ static void print_result(const struct store_gc_result *result, const struct gc_v
         buf_append_string(&out, " events and ");
         text_count((int64_t)result->checkpoints, &out);
         buf_append_string(&out, " checkpoints\n");
+        if (documents > 0) {
+            buf_append_string(&out, values->is_dry_run ? "would delete " : "deleted ");
+            text_count((int64_t)documents, &out);
+            buf_append_string(&out, " stored pages and vectors of agents without runs\n");
+        }
         print_space(result, &out);
     }
     report_output(&out);
@@ -92,9 +101,14 @@ static int run_gc(const struct gc_values *values)
         .is_dry_run = values->is_dry_run != 0,
     };
     struct store_gc_result result = {0};
-    int r = session.store->ops->gc(session.store, &request, &result, &err);
+    uint64_t documents = 0;
+    int r = document_sweep(session.store, request.ended_before_ns, request.is_dry_run, &documents,
+                           &err);
+    if (r == 0 || r == RONDO_ERR_CORRUPT) { /* Damaged: it is not known which are needed. */
+        r = session.store->ops->gc(session.store, &request, &result, &err);
+    }
     if (r == 0) {
-        print_result(&result, values);
+        print_result(&result, documents, values);
     }
     session_close(&session);
     return r < 0 ? report_error(&err) : 0;
