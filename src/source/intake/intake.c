@@ -225,13 +225,12 @@ static void refuse_event(struct submission *submission, const char *reason)
     set_refusal(submission, REFUSAL_REFUSED, "", reason);
 }
 
-/** Decide what a full queue does. The lock is held. */
-static void decide_full(struct intake *intake, struct role_queue *queue,
+/** Decide what a full queue does. The lock is held. @param waiting without those that can start */
+static void decide_full(struct intake *intake, struct role_queue *queue, uint64_t waiting,
                         struct submission *submission)
 {
     char reason[REFUSAL_REASON_SIZE];
-    snprintf(reason, sizeof(reason), "the queue is full (%llu wait)",
-             (unsigned long long)queue->waiting_count);
+    snprintf(reason, sizeof(reason), "the queue is full (%llu wait)", (unsigned long long)waiting);
     switch (queue->options.rule) {
     case QUEUE_WAIT:
         set_refusal(submission, REFUSAL_FULL, "", reason);
@@ -287,7 +286,7 @@ static void decide(struct intake *intake, struct submission *submission)
         queue->options.max_running -
         (queue->running < queue->options.max_running ? queue->running : queue->options.max_running);
     if (queue->waiting_count >= queue->options.max_waiting + free_places) {
-        decide_full(intake, queue, submission);
+        decide_full(intake, queue, queue->waiting_count - free_places, submission);
     } else {
         queue->is_full_noted = false;
     }

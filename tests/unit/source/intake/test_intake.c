@@ -179,6 +179,18 @@ TEST_IN_WORLD(a_queue_that_waits_does_not_accept_more_than_fit)
     assert_int_equal(world->last.kind, REFUSAL_FULL);
 }
 
+TEST_IN_WORLD(a_full_queue_counts_none_that_can_start)
+{
+    struct intake_world *world = *state;
+    for (int i = 0; i < 4; i++) { /* one of them has a place */
+        char key[2] = {(char)('1' + i), '\0'};
+        assert_int_equal(world_submit(world, "fixer", "waits", key).outcome, INTAKE_ACCEPTED);
+    }
+    struct intake_result result = world_submit(world, "fixer", "fifth", "5");
+    assert_int_equal(result.outcome, INTAKE_FULL);
+    assert_string_equal(result.reason, "the queue is full (3 wait)");
+}
+
 TEST_IN_WORLD(that_a_queue_is_full_is_told_once_until_it_is_not)
 {
     struct intake_world *world = *state;
