@@ -311,14 +311,14 @@ void check_memory(struct role_reader *reader, const struct yaml_node *node,
     enum { USUAL = 1000 };
     int64_t old = json_get_int(normal, "max_memories", USUAL);
     struct json_object *semantic = json_member(normal, "semantic");
-    if (node != NULL && yaml_get(node, "max_memories") != NULL) {
-        size_t mark = reader_enter(reader, "max_memories", strlen("max_memories"));
-        reader_warning(reader, yaml_get(node, "max_memories"), "write semantic.max_memories",
-                       "an old name, which later versions refuse");
-        reader_leave(reader, mark);
-    }
+    const struct yaml_node *given = node == NULL ? NULL : yaml_get(node, "max_memories");
     if (old != USUAL && json_get_int(semantic, "max_memories", USUAL) == USUAL) {
         json_object_object_add(semantic, "max_memories", json_object_new_int64(old));
+    }
+    if (given != NULL && json_get_int(semantic, "max_memories", USUAL) != old) {
+        size_t mark = reader_enter(reader, "max_memories", strlen("max_memories"));
+        reader_warning(reader, given, "remove it", "semantic.max_memories counts");
+        reader_leave(reader, mark);
     }
 }
 

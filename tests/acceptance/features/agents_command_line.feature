@@ -131,11 +131,12 @@ Feature: Agents on the command line
     Given the example roles of InitRunner, unchanged
     When I validate each
     Then none of them loses
+      | memory.max_memories            |
       | memory.max_sessions            |
       | triggers[0]                    |
       | observability.backend          |
       | observability.trace_tool_calls |
-    And at least 28 of them lose nothing
+    And at least 31 of them lose nothing
 
   # ---- Output ----
 

@@ -83,6 +83,9 @@ TEST(the_old_limit_of_memories_counts_where_the_new_one_does_not)
     struct role_reading both =
         read_right(HEAD "  memory: {max_memories: 5, semantic: {max_memories: 7}}\n");
     expect_normal(&both, "spec.memory.semantic.max_memories", "7");
+    assert_int_equal(old.findings.count, 0);
+    assert_int_equal(both.findings.count, 1);
+    assert_string_equal(both.findings.items[0].path, "spec.memory.max_memories");
     reading_fini(&old);
     reading_fini(&both);
 }
