@@ -49,7 +49,7 @@ Feature: Autonomy of each trigger, and follow-ups within their limits
     And stdout mentions "cron, webhook"
     And stdout mentions "0 */6 * * * (UTC)"
     Given a daemon of the role
-    Then the server says "the webhook has no secret"
+    Then the server says "the role gives no secret"
     And the source of type "cron" is soon on duty
 
   @B-tools-schedule-followup @B-config-max_scheduled_per_run @B-config-max_schedule_delay_seconds
