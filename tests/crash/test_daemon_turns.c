@@ -5,7 +5,7 @@
  * and the consolidation of their episodes. After a restart
  *
  *  - the conversation has these two turns, the second after the first;
- *  - each run has stored its episode once, and each episode is in exactly one fact;
+ *  - each run has stored its two episodes once, and each episode is in exactly one fact;
  *  - each result came to both sinks: at least once, no more often than the daemon was started, and
  *    under the same id each time;
  *  - nothing waits, and nothing was dead-lettered.
@@ -24,8 +24,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TURNS   2
-#define RESULTS "results.jsonl"
+#define TURNS 2
+/** Of a turn: what its tool has recorded, and its answer. */
+#define EPISODES 2
+#define RESULTS  "results.jsonl"
 
 static const char role[] =
     "apiVersion: initrunner/v1\n"
@@ -83,7 +85,7 @@ static int tear_down(void **state)
 
 static const char ended[] = "SELECT count(*) FROM events WHERE type = 'run.finished'";
 static const char created[] = "SELECT count(*) FROM events WHERE type = 'run.created'";
-static const char episodes[] = "SELECT count(*) FROM memories WHERE source = 'record_episode'";
+static const char episodes[] = "SELECT count(*) FROM memories WHERE kind = 0";
 static const char episodes_of_facts[] =
     "SELECT count(*) FROM memories m, json_each(m.metadata, '$.episodes') "
     "WHERE m.source = 'consolidation'";
@@ -203,8 +205,8 @@ static void check_end(struct daemon_scene *daemon, char told[TURNS][ID_SIZE], si
         assert_int_equal(daemon_count(daemon, waiting[i]), 0);
     }
     check_turns(daemon, told);
-    assert_int_equal(daemon_count(daemon, episodes), TURNS);
-    assert_int_equal(daemon_count(daemon, episodes_of_facts), TURNS);
+    assert_int_equal(daemon_count(daemon, episodes), TURNS * EPISODES);
+    assert_int_equal(daemon_count(daemon, episodes_of_facts), TURNS * EPISODES);
     for (size_t i = 0; i < TURNS; i++) {
         check_sinks(daemon, told[i], starts);
     }
