@@ -264,7 +264,6 @@ void agent_offer_memories(struct agent *agent)
 int agent_run(struct agent *agent, const char *words, struct rondo_error *err)
 {
     int next = AGENT_CONTINUE;
-    agent->is_waiting = false;
     agent_begin_iteration(&agent->memory, loop_state(agent->loop)->iteration);
     agent->started_ns = clock_monotonic(runtime_clock(agent->runtime));
     begin_resumed(agent, words);
@@ -311,11 +310,6 @@ const char *agent_stop(const struct agent *agent)
     return memory->is_answered && !model_stop_is_answer(memory->stop)
                ? model_stop_name(memory->stop)
                : NULL;
-}
-
-bool agent_is_waiting(const struct agent *agent)
-{
-    return agent->is_waiting;
 }
 
 enum agent_mode agent_mode(const struct agent *agent)

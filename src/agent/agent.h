@@ -112,6 +112,3 @@ const char *agent_stop(const struct agent *agent);
 const char *agent_failure(const struct agent *agent);
 
 enum agent_mode agent_mode(const struct agent *agent);
-
-/** Whether the last agent_run ended because calls wait for people: its run is paused, park it. */
-bool agent_is_waiting(const struct agent *agent);

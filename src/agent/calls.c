@@ -141,32 +141,74 @@ static void write_refusal(const struct agent *agent, size_t index, struct buf *r
                                  : "not called");
 }
 
-/**
- * Nobody is at the terminal: put the call before the people who read the inbox. A conversation has
- * nobody else, and a run that ends must not wait.
- * @return whether it is approved; else it is answered, or left open
- */
-static bool is_approved_in_inbox(struct call_round *round, size_t index, const struct tool *tool,
-                                 const char *arguments, const char *why, bool *ret_is_answered)
+/** What a person has said about a call, at the terminal or in the inbox. */
+struct call_consent {
+    enum agent_consent consent;
+    bool is_settled; /* the call is answered, or left open */
+};
+
+/** Put the call before the people who read the inbox, or see what they have said. */
+static struct call_consent ask_inbox(struct call_round *round, size_t index,
+                                     const struct tool *tool, const char *arguments,
+                                     const char *why)
 {
     struct agent *agent = round->agent;
     struct agent_matter matter = {index, tool, arguments, why, round->is_doubting};
     auto_buf struct buf text = {0};
-    *ret_is_answered = false;
-    if (round->result < 0 || agent->config.mode == AGENT_CHAT || agent->config.is_dry_run ||
-        cancel_is_set(agent_cancel(agent))) {
-        return false;
-    }
     write_refusal(agent, index, &text);
     int decision = agent_seek_decision(agent, &matter, &text, round->err);
-    round->result = decision < 0 ? decision : round->result;
+    if (decision < 0) {
+        round->result = decision;
+        return (struct call_consent){AGENT_CONSENT_NONE, true};
+    }
     round->is_left = decision == DECISION_WAITS;
     round->is_decided = round->is_decided || decision == DECISION_APPROVED;
     if (decision == DECISION_REFUSED) {
         answer_text(agent, index, round->is_doubting ? "in_doubt" : "refused", &text);
     }
-    *ret_is_answered = decision != DECISION_APPROVED;
-    return decision == DECISION_APPROVED;
+    return (struct call_consent){decision == DECISION_APPROVED  ? AGENT_CONSENT_YES
+                                 : decision == DECISION_REFUSED ? AGENT_CONSENT_NO
+                                                                : AGENT_CONSENT_NONE,
+                                 decision != DECISION_APPROVED};
+}
+
+/** A question to a person about a call. */
+struct call_question {
+    const char *arguments;
+    const char *why;
+    const char *at_terminal; /* another wording there, for all calls of the tool; NULL = none */
+    bool may_wait;           /* it may be put into the inbox */
+};
+
+/**
+ * Ask a person: at the terminal, and where nobody is there, in the inbox. What was put there before
+ * may be decided by now, which counts before any question. A conversation has nobody but the person
+ * at the terminal.
+ */
+static struct call_consent consult(struct call_round *round, size_t index, const struct tool *tool,
+                                   const struct call_question *question)
+{
+    const struct agent *agent = round->agent;
+    const char *why = question->why;
+    bool has_inbox = agent->config.mode != AGENT_CHAT && !agent->config.is_dry_run;
+    bool was_asked = agent->memory.calls[index].request[0] != '\0';
+    struct call_consent answer = {AGENT_CONSENT_NONE, false};
+    if (has_inbox && was_asked) {
+        answer = ask_inbox(round, index, tool, question->arguments, why);
+    }
+    if (answer.consent != AGENT_CONSENT_NONE || round->result < 0) {
+        return answer;
+    }
+    bool is_once = question->at_terminal == NULL;
+    enum agent_consent consent = ask_person(round, tool, question->arguments,
+                                            is_once ? why : question->at_terminal, is_once);
+    if (consent != AGENT_CONSENT_NONE) {
+        round->is_left = false;
+        return (struct call_consent){consent, false};
+    }
+    bool is_wanted = has_inbox && question->may_wait && !was_asked && round->result == 0 &&
+                     !cancel_is_set(agent_cancel(agent));
+    return is_wanted ? ask_inbox(round, index, tool, question->arguments, why) : answer;
 }
 
 /** A call that must be confirmed by a setting of the role. @return whether it may be made */
@@ -176,24 +218,16 @@ static bool is_confirmed(struct call_round *round, size_t index, const struct to
     if (!tool->needs_confirmation || is_approved) {
         return true;
     }
-    enum agent_consent consent = ask_person(
-        round, tool, arguments,
-        "this role requires confirmation (y = once, a = always for this tool, n = refuse)", false);
-    if (consent == AGENT_CONSENT_YES) {
-        return true;
-    }
-    bool is_answered = false;
-    if (consent == AGENT_CONSENT_NONE &&
-        is_approved_in_inbox(round, index, tool, arguments, "this role requires confirmation",
-                             &is_answered)) {
-        return true;
-    }
-    if (is_answered || round->result < 0) {
-        return false;
+    static const char terminal[] =
+        "this role requires confirmation (y = once, a = always for this tool, n = refuse)";
+    struct call_question question = {arguments, "this role requires confirmation", terminal, true};
+    struct call_consent answer = consult(round, index, tool, &question);
+    if (answer.consent == AGENT_CONSENT_YES || answer.is_settled || round->result < 0) {
+        return answer.consent == AGENT_CONSENT_YES && round->result == 0;
     }
     auto_buf struct buf text = {0};
     write_refusal(round->agent, index, &text);
-    buf_append_string(&text, consent == AGENT_CONSENT_NO
+    buf_append_string(&text, answer.consent == AGENT_CONSENT_NO
                                  ? "a person refused it."
                                  : "the role sets require_confirmation, and no person can confirm "
                                    "it in this run. Continue without it, or finish as blocked.");
@@ -235,19 +269,6 @@ static enum verdict_outcome ask_forms(struct call_round *round, const struct too
     return strictest;
 }
 
-/** The policies want a person. @return whether one has approved the call */
-static bool asks_person(struct call_round *round, size_t index, const struct tool *tool,
-                        const char *arguments, const char *why, bool *ret_is_answered)
-{
-    if (round->is_decided) {
-        return true; /* in this round, after a doubt */
-    }
-    enum agent_consent consent = ask_person(round, tool, arguments, why, true);
-    return consent == AGENT_CONSENT_YES ||
-           (consent == AGENT_CONSENT_NONE &&
-            is_approved_in_inbox(round, index, tool, arguments, why, ret_is_answered));
-}
-
 /** What the policies say. @return whether the call may be made */
 static bool is_allowed(struct call_round *round, size_t index, const struct tool *tool,
                        struct json_object *object, bool *ret_is_approved)
@@ -261,15 +282,18 @@ static bool is_allowed(struct call_round *round, size_t index, const struct tool
         agent_answer(round->agent, index, "denied", text, sizeof(text) - 1, 0);
         return false;
     }
-    bool is_answered = false;
+    struct call_consent answer = {AGENT_CONSENT_YES, false};
+    struct call_question question = {arguments, verdict.message, NULL, true};
     enum verdict_outcome outcome = ask_forms(round, tool, &forms, arguments, false, &verdict);
-    if (outcome == VERDICT_ASK &&
-        asks_person(round, index, tool, arguments, verdict.message, &is_answered)) {
+    if (outcome == VERDICT_ASK && !round->is_decided) {
+        answer = consult(round, index, tool, &question);
+    }
+    if (outcome == VERDICT_ASK && answer.consent == AGENT_CONSENT_YES) {
         *ret_is_approved = true;
         outcome = ask_forms(round, tool, &forms, arguments, true, &verdict);
     }
     canonical_forms_fini(&forms);
-    if (outcome != VERDICT_ALLOW && round->result == 0 && !is_answered) {
+    if (outcome != VERDICT_ALLOW && round->result == 0 && !answer.is_settled) {
         answer_denied(round->agent, index, tool, &verdict);
     }
     return outcome == VERDICT_ALLOW;
@@ -288,14 +312,11 @@ static bool may_repeat(struct call_round *round, size_t index, const struct tool
     }
     round->is_doubting = true;
     static const char why[] = "it was cut off, and may have had its effect; call it again";
-    bool is_answered = false;
-    enum agent_consent consent = ask_person(round, tool, arguments, why, true);
-    bool is_repeated = consent == AGENT_CONSENT_YES ||
-                       (consent == AGENT_CONSENT_NONE &&
-                        call->request[0] != '\0' && /* Of others the model finds out. */
-                        is_approved_in_inbox(round, index, tool, arguments, why, &is_answered));
+    /* Of calls that needed nobody before, the model finds out. */
+    struct call_question question = {arguments, why, NULL, call->request[0] != '\0'};
+    struct call_consent answer = consult(round, index, tool, &question);
     round->is_doubting = false;
-    if (is_repeated) {
+    if (answer.consent == AGENT_CONSENT_YES) {
         *ret_is_approved = true;
         return true;
     }
@@ -305,7 +326,7 @@ static bool may_repeat(struct call_round *round, size_t index, const struct tool
                "took effect, and it was not repeated. Look at what it was to change before you "
                "call it again.",
                tool->name);
-    if (round->result == 0 && !is_answered) {
+    if (round->result == 0 && !answer.is_settled) {
         answer_text(round->agent, index, "in_doubt", &text);
     }
     return false;
@@ -357,12 +378,6 @@ static void add_job(struct call_round *round, size_t index, const struct tool *t
              agent->memory.turn, index);
 }
 
-/** Whether a handoff is open about a call that was judged without it. */
-static bool is_still_waiting(const struct agent *agent, size_t index)
-{
-    return index < agent->memory.call_count && agent->memory.calls[index].is_waiting;
-}
-
 /** Answer a call at once, or make it ready. */
 static void prepare_call(struct call_round *round, size_t index)
 {
@@ -377,11 +392,12 @@ static void prepare_call(struct call_round *round, size_t index)
         answer_text(agent, index, outcome, &result.text);
     } else {
         const struct tool *tool = toolbox_find(agent->toolbox, call->call.name);
+        struct agent_request request = agent_request_of(agent, index);
         if (passes_gates(round, index, tool, arguments)) {
             add_job(round, index, tool, arguments);
         }
-        if (round->result == 0 && !round->is_left && is_still_waiting(agent, index)) {
-            agent_withdraw_request(agent, index);
+        if (round->result == 0 && !round->is_left && !round->is_decided) {
+            agent_drop_request(agent, &request);
         }
     }
     tool_result_fini(&result);
@@ -545,14 +561,25 @@ static void refuse_cut_call(struct agent *agent)
     answer_text(agent, last, "error", &text);
 }
 
-static bool has_waiting(const struct agent *agent)
+/** Pause the run until somebody decides. @return whether there is anything to decide */
+static bool waits_for_people(struct agent *agent)
 {
+    auto_buf struct buf json = {0};
+    struct json_writer writer = json_writer(&json);
+    size_t count = 0;
+    json_begin_array(&writer, NULL);
     for (size_t i = 0; i < agent->memory.call_count; i++) {
-        if (agent->memory.calls[i].is_waiting && !agent->memory.calls[i].is_answered) {
-            return true;
+        const struct agent_call *call = &agent->memory.calls[i];
+        if (call->is_waiting && !call->is_answered) {
+            json_write_string(&writer, NULL, call->request);
+            count++;
         }
     }
-    return false;
+    json_end_array(&writer);
+    if (count > 0) {
+        loop_wait_for_decision(agent->loop, buf_string(&json));
+    }
+    return count > 0;
 }
 
 int agent_make_calls(struct agent *agent, struct rondo_error *err)
@@ -564,10 +591,7 @@ int agent_make_calls(struct agent *agent, struct rondo_error *err)
     if (r == 0 && !cancel_is_set(cancel)) {
         r = call_own_tools(agent, count, err);
     }
-    bool is_waiting = has_waiting(agent);
-    if (r == AGENT_CONTINUE && is_waiting && !cancel_is_set(cancel)) {
-        agent->is_waiting = true;
-        loop_wait_for_decision(agent->loop);
+    if (r == AGENT_CONTINUE && !cancel_is_set(cancel) && waits_for_people(agent)) {
         return AGENT_BODY_CUT;
     }
     /* When all else is done, the agent may say that it is finished. */

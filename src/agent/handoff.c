@@ -41,10 +41,20 @@ static void name_consumer(const struct agent *agent, const struct agent_matter *
              agent->memory.turn, matter->index);
 }
 
+/** What is approved is this call of the tool as it is defined now. */
 static int digest_of(const struct agent_matter *matter, char ret_digest[HANDOFF_DIGEST_SIZE],
                      struct rondo_error *err)
 {
-    struct handoff_action action = {.tool = matter->tool->name, .arguments = matter->arguments};
+    const struct tool *tool = matter->tool;
+    char definition[DIGEST_HEX_SIZE];
+    unsigned char bytes[DIGEST_SIZE];
+    struct digest hash = digest_begin();
+    digest_add(&hash, tool->schema, strlen(tool->schema) + 1);
+    digest_add(&hash, tool->description, strlen(tool->description));
+    digest_finish(&hash, bytes);
+    digest_hex(bytes, definition);
+    struct handoff_action action = {
+        .tool = tool->name, .arguments = matter->arguments, .resource = definition};
     return handoff_action_digest(&action, ret_digest, err);
 }
 
@@ -117,24 +127,32 @@ static bool count_waiting(const struct handoff *handoff, void *context)
     return true;
 }
 
+static bool is_full(const struct agent *agent, const struct handoff_store *handoffs,
+                    struct waiting_count *ret_count)
+{
+    *ret_count = (struct waiting_count){.agent_id = loop_spec(agent->loop)->agent_id};
+    (void)handoff_read_open(handoffs, count_waiting, ret_count, NULL); /* without damaged ones */
+    return ret_count->of_agent >= LIMIT_HANDOFFS_OF_AGENT || ret_count->all >= LIMIT_HANDOFFS_OPEN;
+}
+
 /** People must not be flooded: what they could not read in time is not asked. */
 static int check_room(const struct agent *agent, const char *request_id, struct rondo_error *err)
 {
     struct handoff_store handoffs = handoffs_of(agent);
     struct handoff known;
-    struct waiting_count count = {.agent_id = loop_spec(agent->loop)->agent_id};
-    int r = handoff_read(&handoffs, request_id, &known, NULL);
-    if (r != RONDO_ERR_NOT_FOUND) {
+    struct waiting_count count;
+    if (handoff_read(&handoffs, request_id, &known, NULL) != RONDO_ERR_NOT_FOUND) {
         return 0; /* It has its place already; what else is wrong, the submission says. */
     }
-    r = handoff_read_open(&handoffs, count_waiting, &count, err);
-    if (r < 0) {
-        return r;
+    bool has_no_room = is_full(agent, &handoffs, &count);
+    if (has_no_room) { /* Those of runs that have ended make room. */
+        inbox_cancel_ended(&handoffs, now_of(agent));
+        has_no_room = is_full(agent, &handoffs, &count);
     }
-    if (count.of_agent >= LIMIT_HANDOFFS_OF_AGENT || count.all >= LIMIT_HANDOFFS_OPEN) {
+    if (has_no_room) {
         return error_set(err, RONDO_ERR_LIMIT,
-                         "%d calls wait for a decision already, %d of them of this agent",
-                         count.all, count.of_agent);
+                         "too many calls wait for people: %d, %d of them of this agent", count.all,
+                         count.of_agent);
     }
     return 0;
 }
@@ -171,13 +189,15 @@ static int submit(const struct agent *agent, const struct agent_matter *matter, 
     return r;
 }
 
-/** Whether an approval is there for this call: nobody else has used it. */
-static bool is_available(const struct handoff *handoff, const char *consumer)
+/** Whether a handoff cannot decide about a call any more: it was taken back, or used by another. */
+static bool is_used_up(const struct handoff *handoff, const char *consumer)
 {
     bool is_taken =
         handoff->application == APPLICATION_LEASED || handoff->application == APPLICATION_STARTED;
-    return handoff->application == APPLICATION_AVAILABLE ||
-           (is_taken && strcmp(handoff->consumer, consumer) == 0);
+    bool is_available = handoff->application == APPLICATION_AVAILABLE ||
+                        (is_taken && strcmp(handoff->consumer, consumer) == 0);
+    return handoff->state == HANDOFF_CANCELLED ||
+           (handoff->state == HANDOFF_APPROVED && !is_available);
 }
 
 /** The handoff that is to decide about a call now. */
@@ -186,16 +206,19 @@ static int find_handoff(const struct agent *agent, const struct agent_matter *ma
 {
     char digest[HANDOFF_DIGEST_SIZE];
     char consumer[HANDOFF_NAME_SIZE];
+    struct handoff_store handoffs = handoffs_of(agent);
     int r = digest_of(matter, digest, err);
     name_consumer(agent, matter, consumer);
     for (uint32_t attempt = 1; r == 0 && attempt <= LIMIT_HANDOFF_REPEATS; attempt++) {
         char request_id[ID_SIZE];
         r = name_request(agent, matter, digest, attempt, request_id, err);
+        bool is_known = r == 0 && handoff_read(&handoffs, request_id, ret_handoff, NULL) == 0;
+        if (is_known && is_used_up(ret_handoff, consumer)) {
+            continue;
+        }
         r = r < 0 ? r : submit(agent, matter, digest, request_id, ret_handoff, err);
-        bool is_used_up = r == 0 && ret_handoff->state == HANDOFF_APPROVED &&
-                          !is_available(ret_handoff, consumer);
-        if (r < 0 || !is_used_up) {
-            return r;
+        if (r < 0 || !is_used_up(ret_handoff, consumer)) {
+            return r; /* Time may just have ended it. */
         }
     }
     return r < 0 ? r
@@ -291,8 +314,7 @@ int agent_seek_decision(struct agent *agent, const struct agent_matter *matter, 
     struct handoff handoff;
     int r = find_handoff(agent, matter, &handoff, err);
     if (r == RONDO_ERR_INVALID || r == RONDO_ERR_LIMIT) {
-        buf_printf(ret_why, "it cannot be put before a person: %s.",
-                   err == NULL ? "" : err->message);
+        buf_printf(ret_why, "no person can be asked: %s.", err == NULL ? "" : err->message);
         return DECISION_REFUSED;
     }
     if (r < 0) {
@@ -375,21 +397,57 @@ void agent_finish_approved(struct agent *agent, size_t index, const struct tool_
     (void)handoff_act(&handoffs, call->request, &finish, NULL, now_of(agent), &ignored, NULL);
 }
 
-void agent_withdraw_request(struct agent *agent, size_t index)
+struct agent_request agent_request_of(const struct agent *agent, size_t index)
 {
     const struct agent_call *call = &agent->memory.calls[index];
-    if (!call->is_waiting) {
+    struct agent_request request = {
+        .index = index, .turn = agent->memory.turn, .is_waiting = call->is_waiting};
+    snprintf(request.id, sizeof(request.id), "%s", call->request);
+    snprintf(request.call_id, sizeof(request.call_id), "%s", call->call.id);
+    snprintf(request.tool, sizeof(request.tool), "%s", call->call.name);
+    return request;
+}
+
+/** Use up an approval without making the action: it is not made later in its place. */
+static void void_approval(const struct agent *agent, const struct handoff_store *handoffs,
+                          const struct agent_request *request)
+{
+    struct handoff_result ignored;
+    char consumer[HANDOFF_NAME_SIZE];
+    struct agent_matter matter = {.index = request->index};
+    name_consumer(agent, &matter, consumer);
+    struct handoff_command take = command_of(agent, HANDOFF_TAKE, consumer);
+    struct handoff_command back = command_of(agent, HANDOFF_RETURN, consumer);
+    (void)handoff_act(handoffs, request->id, &take, NULL, now_of(agent), &ignored, NULL);
+    (void)handoff_act(handoffs, request->id, &back, NULL, now_of(agent), &ignored, NULL);
+}
+
+void agent_drop_request(struct agent *agent, const struct agent_request *request)
+{
+    struct handoff_store handoffs = handoffs_of(agent);
+    struct handoff_result result = {0};
+    struct handoff_command cancel = command_of(agent, HANDOFF_CANCEL, "");
+    struct handoff handoff;
+    /* A fork has copied the events of another run: its handoffs are left alone. */
+    if (request->id[0] == '\0' || !request->is_waiting ||
+        handoff_read(&handoffs, request->id, &handoff, NULL) < 0 ||
+        strcmp(handoff.lane_id, loop_run_id(agent->loop)) != 0 ||
+        handoff_act(&handoffs, request->id, &cancel, NULL, now_of(agent), &result, NULL) < 0) {
         return;
     }
-    struct handoff_store handoffs = handoffs_of(agent);
-    struct handoff_result ignored;
-    struct handoff handoff;
-    struct handoff_command cancel = command_of(agent, HANDOFF_CANCEL, "");
-    if (handoff_read(&handoffs, call->request, &handoff, NULL) < 0 ||
-        strcmp(handoff.lane_id, loop_run_id(agent->loop)) != 0) {
-        return; /* A fork has copied the event: it is the other run's. */
+    if (result.outcome == HANDOFF_DECIDED && result.handoff.state == HANDOFF_APPROVED) {
+        void_approval(agent, &handoffs, request);
     }
-    (void)handoff_act(&handoffs, call->request, &cancel, NULL, now_of(agent), &ignored, NULL);
-    record_decided(agent, index, call->request, handoff_state_name(HANDOFF_CANCELLED),
-                   "the policies");
+    struct journal_event event = {
+        .type = JOURNAL_HANDOFF_DECIDED,
+        .handoff_decided = {.iteration = (int64_t)agent->memory.iteration,
+                            .turn = (int64_t)request->turn,
+                            .index = (int64_t)request->index,
+                            .call_id = request->call_id,
+                            .tool = request->tool,
+                            .request = request->id,
+                            .decision = handoff_state_name(result.handoff.state),
+                            .by = result.handoff.decided_by},
+    };
+    agent_record(agent, &event);
 }

@@ -101,7 +101,6 @@ struct agent {
                                  in which a person was waited for */
     char message[512];        /* why the body failed */
     bool has_failed;          /* in the last body */
-    bool is_waiting;          /* the last body waits for decisions of people */
     bool is_resumed;          /* a conversation that was begun by another process, until its next
                                  answer */
 };
@@ -213,8 +212,20 @@ int agent_start_approved(struct agent *agent, const struct agent_matter *matter,
 /** The approved call has a result. What fails here leaves the action shown as in doubt. */
 void agent_finish_approved(struct agent *agent, size_t index, const struct tool_result *result);
 
-/** A call that was asked about is not made as it was: nobody needs to decide any more. */
-void agent_withdraw_request(struct agent *agent, size_t index);
+/** What was asked about a call before it was judged. A copy: the answer may free the call. */
+struct agent_request {
+    size_t index;
+    uint64_t turn;
+    char id[ID_SIZE]; /**< "" = nothing */
+    bool is_waiting;
+    char call_id[128];
+    char tool[128];
+};
+
+struct agent_request agent_request_of(const struct agent *agent, size_t index);
+
+/** The call was judged without it: nobody needs to decide, and what was decided is not used. */
+void agent_drop_request(struct agent *agent, const struct agent_request *request);
 
 /* ---- agent_batch.c: calls side by side ------------------------------------------------------- */
 

@@ -12,6 +12,7 @@
 #pragma once
 
 #include "base/id.h"
+#include "base/limits.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -54,7 +55,7 @@ enum handoff_level { /**< of risk, and of priority */
 };
 
 /** Bytes of names of operators, desks, agents and lanes, the NUL included. */
-#define HANDOFF_NAME_SIZE 128
+#define HANDOFF_NAME_SIZE (LIMIT_AGENT_ID_LEN + 32)
 /** Bytes of a digest, "sha256:" and 64 lower-case hex digits, the NUL included. */
 #define HANDOFF_DIGEST_SIZE 72
 /** Persons that may have to approve one action. */

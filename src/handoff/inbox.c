@@ -52,7 +52,7 @@ int inbox_find(const struct handoff_store *handoffs, const char *beginning,
         return handoff_read(handoffs, beginning, ret_handoff, err);
     }
     int r = handoff_read_open(handoffs, take_match, &search, err);
-    if (r < 0) {
+    if (r < 0 && (r != RONDO_ERR_CORRUPT || search.found == 0)) {
         return r;
     }
     if (search.found == 0 || beginning[0] == '\0') {
@@ -68,6 +68,39 @@ int inbox_find(const struct handoff_store *handoffs, const char *beginning,
     }
     *ret_handoff = search.handoff;
     return 0;
+}
+
+/* ---- Runs that have ended ------------------------------------------------------------------- */
+
+bool inbox_has_run(const struct handoff_store *handoffs, const struct handoff *handoff)
+{
+    struct store_run run;
+    int r = handoffs->store->ops->get_run(handoffs->store, handoff->lane_id, &run, NULL);
+    return r == 0 ? run.summary.status == RONDO_RUNNING : r != RONDO_ERR_NOT_FOUND;
+}
+
+struct inbox_clearing {
+    const struct handoff_store *handoffs;
+    int64_t now_ns;
+};
+
+static bool cancel_ended(const struct handoff *handoff, void *context)
+{
+    const struct inbox_clearing *clearing = context;
+    struct handoff_command cancel = {.kind = HANDOFF_CANCEL,
+                                     .actor = {.id = "system:run-ended", .is_admin = true}};
+    struct handoff_result ignored;
+    if (handoff_is_waiting(handoff) && !inbox_has_run(clearing->handoffs, handoff)) {
+        (void)handoff_act(clearing->handoffs, handoff->request_id, &cancel, NULL, clearing->now_ns,
+                          &ignored, NULL);
+    }
+    return true;
+}
+
+void inbox_cancel_ended(const struct handoff_store *handoffs, int64_t now_ns)
+{
+    struct inbox_clearing clearing = {handoffs, now_ns};
+    (void)handoff_read_open(handoffs, cancel_ended, &clearing, NULL);
 }
 
 /* ---- Deciding ------------------------------------------------------------------------------- */

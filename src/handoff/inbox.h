@@ -27,6 +27,12 @@ int inbox_route(const struct handoff_store *handoffs, const char *request_id, in
 int inbox_find(const struct handoff_store *handoffs, const char *beginning,
                struct handoff *ret_handoff, struct rondo_error *err);
 
+/** Whether the run of a request, which is its lane, can still use a decision. */
+bool inbox_has_run(const struct handoff_store *handoffs, const struct handoff *handoff);
+
+/** Cancel the requests of runs that have ended. What fails is left as it is. */
+void inbox_cancel_ended(const struct handoff_store *handoffs, int64_t now_ns);
+
 /** A decision that a person makes. Texts are borrowed. */
 struct inbox_decision {
     enum handoff_command_kind kind; /**< HANDOFF_APPROVE or HANDOFF_REJECT */

@@ -31,15 +31,17 @@ static bool take_id(const struct store_document *document, void *context)
 
 /** @return 1 to continue, 0 when the reader has enough, or a code */
 static int give_page(const struct handoff_store *handoffs, const struct open_page *page,
-                     handoff_fn *fn, void *context, struct rondo_error *err)
+                     handoff_fn *fn, void *context, bool *ret_is_damaged, struct rondo_error *err)
 {
     for (size_t i = 0; i < page->count; i++) {
         struct handoff handoff;
         int r = handoff_read(handoffs, page->ids[i], &handoff, err);
-        if (r < 0) {
+        bool is_damaged = r == RONDO_ERR_CORRUPT || r == RONDO_ERR_NOT_FOUND;
+        *ret_is_damaged = *ret_is_damaged || is_damaged;
+        if (r < 0 && !is_damaged) {
             return r;
         }
-        if (!fn(&handoff, context)) {
+        if (r == 0 && !fn(&handoff, context)) {
             return 0;
         }
     }
@@ -52,19 +54,22 @@ int handoff_read_open(const struct handoff_store *handoffs, handoff_fn *fn, void
     struct store *store = handoffs->store;
     struct open_page page = {.ids = memory_new_zero(PAGE, sizeof(*page.ids))};
     char after[STORE_KEY_LEN + 1] = "";
+    struct rondo_error own = {0};
+    bool is_damaged = false;
     int r = 1;
+    err = err == NULL ? &own : err;
     do {
         struct store_document_query query = {
             .collection = HANDOFF_OPEN_COLLECTION, .after = after, .limit = PAGE};
         page.count = 0;
         r = store->ops->read_documents(store, &query, take_id, &page, err);
-        r = r < 0 ? r : give_page(handoffs, &page, fn, context, err);
+        r = r < 0 ? r : give_page(handoffs, &page, fn, context, &is_damaged, err);
         if (page.count > 0) {
             memcpy(after, page.ids[page.count - 1], sizeof(after));
         }
     } while (r == 1 && page.count == PAGE);
     free(page.ids);
-    return r < 0 ? r : 0;
+    return r < 0 ? r : is_damaged ? RONDO_ERR_CORRUPT : 0;
 }
 
 /* ---- What was said -------------------------------------------------------------------------- */

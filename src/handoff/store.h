@@ -80,7 +80,7 @@ typedef bool handoff_fn(const struct handoff *handoff, void *context);
 /**
  * Read the handoffs that time or a person can still change, in order of their ids. The store may be
  * used while they are given.
- * @return RONDO_ERR_CORRUPT when a record is damaged; those before it were given
+ * @return RONDO_ERR_CORRUPT when a record is damaged; all others were given
  */
 int handoff_read_open(const struct handoff_store *handoffs, handoff_fn *fn, void *context,
                       struct rondo_error *err);

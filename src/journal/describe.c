@@ -270,7 +270,7 @@ void describe_run_stop_requested(const struct event_run_stop_requested *event, s
 
 void describe_run_paused(const struct event_run_paused *event, struct buf *out)
 {
-    if (event->by != NULL && strcmp(event->by, RUN_WAITS_FOR_DECISION) == 0) {
+    if (event->handoffs != NULL) {
         buf_append_string(out, "paused until a person decides");
         return;
     }

@@ -159,14 +159,15 @@ static void fold_run_stop_requested(struct run_state *state,
 
 static void fold_run_paused(struct run_state *state, const struct event_run_paused *event)
 {
-    (void)event;
     state->is_paused = true;
+    state->is_waiting = event->handoffs != NULL;
 }
 
 static void fold_run_continued(struct run_state *state, const struct event_run_continued *event)
 {
     (void)event;
     state->is_paused = false;
+    state->is_waiting = false;
 }
 
 /** A fork begins at the checkpoint, without what ended the other run; nobody has claimed it yet. */
@@ -180,12 +181,14 @@ static void fold_run_forked(struct run_state *state, const struct event_run_fork
     state->denied = RONDO_RUNNING;
     state->is_stop_requested = false;
     state->is_paused = false;
+    state->is_waiting = false;
 }
 
 static void fold_run_finished(struct run_state *state, const struct event_run_finished *event)
 {
     state->phase = PHASE_ENDED;
     state->is_paused = false;
+    state->is_waiting = false;
     if (event->status == NULL || !status_from_name(event->status, &state->status)) {
         state->status = RONDO_ERROR;
     }

@@ -37,9 +37,6 @@ struct run_condition {
     enum rondo_condition_reason reason;
 };
 
-/** Who has paused a run that waits for the decision of a person: `by` of run.paused. */
-#define RUN_WAITS_FOR_DECISION "handoff"
-
 /** Reason of iteration.finished where iterations without a tool call ended the run. */
 #define RUN_GUARD_SPIN "spin_guard"
 
@@ -89,6 +86,7 @@ struct run_state {
     bool is_body_cost_unknown; /**< likewise in the iteration in flight */
     bool is_stop_requested;
     bool is_paused;         /**< no iteration begins until the run is continued */
+    bool is_waiting;        /**< it is paused because calls wait for people, and by nobody */
     bool is_body_verified;  /**< all conditions were evaluated as the last thing in the body */
     uint64_t finish_denied; /**< `finished` when policies last denied the finish */
     int64_t warned[RUN_LIMIT_COUNT];     /**< values of limits that were warned about */

@@ -76,6 +76,9 @@ void run_state_encode(const struct run_state *state, struct buf *ret_buf)
     if (state->is_paused) {
         json_write_bool(&writer, "paused", true);
     }
+    if (state->is_waiting) {
+        json_write_bool(&writer, "waiting", true);
+    }
     if (state->is_body_verified) {
         json_write_bool(&writer, "body_verified", true);
     }
@@ -175,6 +178,7 @@ int run_state_decode(const char *json, size_t len, struct run_state *ret_state,
     state.is_cost_unknown = json_get_bool(root, "cost_unknown", false);
     state.is_body_cost_unknown = json_get_bool(root, "body_cost_unknown", false);
     state.is_paused = json_get_bool(root, "paused", false);
+    state.is_waiting = json_get_bool(root, "waiting", false);
     state.is_stop_requested = json_get_bool(root, "stop_requested", false);
     *ret_state = state;
     return 0;

@@ -220,8 +220,7 @@ static int load_details(struct store *store, const char *run_id, struct summary_
 
 bool summary_is_waiting(const struct summary *summary)
 {
-    return summary->run.summary.status == RONDO_RUNNING && summary->run.summary.is_paused &&
-           summary->paused_by != NULL && strcmp(summary->paused_by, RUN_WAITS_FOR_DECISION) == 0;
+    return summary->run.summary.status == RONDO_RUNNING && summary->state.is_waiting;
 }
 
 int summary_load(struct store *store, const char *run_id, struct summary *ret_summary,

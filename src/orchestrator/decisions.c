@@ -4,6 +4,8 @@
  * store says what was decided, by whichever process; a run continues when nothing that it asked for
  * is open. Time decides, too: what is due is done here.
  */
+#include "base/buf.h"
+#include "base/json/json.h"
 #include "base/memory.h"
 #include "handoff/store.h"
 #include "handoff/timer.h"
@@ -11,6 +13,7 @@
 #include "loop/control/control.h"
 #include "orchestrator/internal.h"
 
+#include <json-c/json.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,64 +40,78 @@ static bool is_paused_here(struct orchestrator *orchestrator, const char *run_id
     return is_paused;
 }
 
+/** What cannot be read is somebody else's trouble: the other runs must not wait for it. */
+static int pass_damaged(const struct orchestrator *orchestrator, int r, const char *what,
+                        const char *id, const struct rondo_error *err)
+{
+    if (r == RONDO_ERR_CORRUPT) {
+        orchestrator_log(orchestrator, "%s %s cannot be continued by a decision: %s", what, id,
+                         err->message);
+    }
+    bool is_passed = r == RONDO_ERR_CORRUPT || r == RONDO_ERR_NOT_FOUND || r == RONDO_ERR_STATE;
+    return is_passed ? 0 : r < 0 ? r : 0;
+}
+
 /* ---- What a run waits for ------------------------------------------------------------------- */
 
-/** The end of a run's journal: who has paused it, and what was asked before. */
-struct run_end {
-    bool is_waiting;
-    char requests[LAST_EVENTS][ID_SIZE];
-    size_t request_count;
-};
-
-static bool read_end(const struct journal_entry *entry, void *context)
+/** Keep what the last pause of a run says. */
+static bool find_pause(const struct journal_entry *entry, void *context)
 {
-    struct run_end *end = context;
-    const struct journal_event *event = &entry->event;
-    if (!entry->is_known) {
-        return true;
-    }
-    if (event->type == JOURNAL_RUN_PAUSED) {
-        const char *by = event->run_paused.by;
-        end->is_waiting = by != NULL && strcmp(by, RUN_WAITS_FOR_DECISION) == 0;
-    } else if (event->type == JOURNAL_HANDOFF_REQUESTED &&
-               event->handoff_requested.request != NULL && end->request_count < LAST_EVENTS) {
-        snprintf(end->requests[end->request_count++], ID_SIZE, "%s",
-                 event->handoff_requested.request);
+    struct buf *handoffs = context;
+    if (entry->is_known && entry->event.type == JOURNAL_RUN_PAUSED) {
+        const char *json = entry->event.run_paused.handoffs;
+        buf_clear(handoffs);
+        buf_append_string(handoffs, json == NULL ? "" : json);
     }
     return true;
 }
 
-/** Whether all that the run has asked for is still open. What cannot be found may be decided. */
-static bool waits_for_all(const struct orchestrator *orchestrator, const struct run_end *end)
+/** Whether something is decided of what a run waits for. What is gone counts as decided. */
+static int is_decided(const struct orchestrator *orchestrator, const struct buf *json,
+                      bool *ret_is_decided, struct rondo_error *err)
 {
     struct handoff_store handoffs = handoffs_of(orchestrator);
-    for (size_t i = 0; i < end->request_count; i++) {
+    auto_json struct json_object *list = NULL;
+    int r = json_parse(json->data, json->len, &list, err);
+    size_t count =
+        r == 0 && json_object_is_type(list, json_type_array) ? json_object_array_length(list) : 0;
+    for (size_t i = 0; i < count && r == 0 && !*ret_is_decided; i++) {
         struct handoff handoff;
-        if (handoff_read(&handoffs, end->requests[i], &handoff, NULL) < 0 ||
-            !handoff_is_waiting(&handoff)) {
-            return false;
-        }
+        const char *id = json_object_get_string(json_object_array_get_idx(list, i));
+        r = handoff_read(&handoffs, id == NULL ? "" : id, &handoff, err);
+        *ret_is_decided = r == RONDO_ERR_NOT_FOUND || (r == 0 && !handoff_is_waiting(&handoff));
+        r = r == RONDO_ERR_NOT_FOUND ? 0 : r;
     }
-    return end->request_count > 0;
+    return r;
+}
+
+/** Read what a run waits for: the pause is near the end of its journal. */
+static int read_pause(struct store *store, const char *run_id, uint64_t last_seq,
+                      struct buf *ret_handoffs, struct rondo_error *err)
+{
+    uint64_t after = last_seq > LAST_EVENTS ? last_seq - LAST_EVENTS : 0;
+    return journal_visit(store, run_id, after, 0, find_pause, ret_handoffs, err);
 }
 
 /** Continue a run that is paused here if something was decided: it looks for itself what. */
-static int look_at(struct orchestrator *orchestrator, const char *run_id, struct rondo_error *err)
+static int look_at(struct orchestrator *orchestrator, const char *run_id)
 {
     struct store *store = orchestrator_store(orchestrator);
+    struct rondo_error err = {0};
     struct store_run run;
-    int r = store->ops->get_run(store, run_id, &run, err);
-    if (r < 0 || !run.summary.is_paused) {
-        return r == RONDO_ERR_NOT_FOUND ? 0 : r;
+    auto_buf struct buf handoffs = {0};
+    bool is_over = false;
+    int r = store->ops->get_run(store, run_id, &run, &err);
+    if (r == 0 && run.summary.is_paused) {
+        r = read_pause(store, run_id, run.last_seq, &handoffs, &err);
     }
-    struct run_end *end = memory_new_zero(1, sizeof(*end));
-    uint64_t after = run.last_seq > LAST_EVENTS ? run.last_seq - LAST_EVENTS : 0;
-    r = journal_visit(store, run_id, after, 0, read_end, end, err);
-    if (r == 0 && end->is_waiting && !waits_for_all(orchestrator, end)) {
-        r = loop_continue_run(&orchestrator->parts, run_id, "a decision", err);
+    if (r == 0 && handoffs.len > 0) {
+        r = is_decided(orchestrator, &handoffs, &is_over, &err);
     }
-    free(end);
-    return r == RONDO_ERR_STATE || r == RONDO_ERR_NOT_FOUND ? 0 : r < 0 ? r : 0;
+    if (r == 0 && is_over) {
+        r = loop_continue_run(&orchestrator->parts, run_id, "a decision", &err);
+    }
+    return pass_damaged(orchestrator, r, "run", run_id, &err);
 }
 
 /** Runs that were just paused, or come from another server: a decision may have come before. */
@@ -118,13 +135,29 @@ static char (*list_new(struct orchestrator *orchestrator, size_t *ret_count))[ID
     return list;
 }
 
-static int look_at_new(struct orchestrator *orchestrator, struct rondo_error *err)
+/** The store failed: the run is looked at with the next scan. */
+static void look_again(struct orchestrator *orchestrator, const char *run_id)
+{
+    pthread_mutex_lock(&orchestrator->lock);
+    struct run_entry *entry = entry_find(orchestrator, run_id);
+    if (entry != NULL && entry->state == ENTRY_PAUSED) {
+        entry->is_new_paused = true;
+        orchestrator->has_new_paused = true;
+    }
+    pthread_mutex_unlock(&orchestrator->lock);
+}
+
+static int look_at_new(struct orchestrator *orchestrator)
 {
     size_t count = 0;
     int r = 0;
     char(*list)[ID_SIZE] = list_new(orchestrator, &count);
-    for (size_t i = 0; i < count && r == 0; i++) {
-        r = look_at(orchestrator, list[i], err);
+    for (size_t i = 0; i < count; i++) {
+        int looked = look_at(orchestrator, list[i]);
+        if (looked < 0) {
+            look_again(orchestrator, list[i]);
+            r = looked;
+        }
     }
     free(list);
     return r;
@@ -147,13 +180,17 @@ static bool do_what_is_due(const struct handoff *handoff, void *context)
     struct timer timer = handoff_timer(handoff, handoffs.rules);
     if (timer.kind != TIMER_NONE && timer.due_ns <= due->now_ns) {
         struct handoff_result result;
-        due->r = handoff_wake(&handoffs, handoff->request_id, due->now_ns, &result, due->err);
+        int r = handoff_wake(&handoffs, handoff->request_id, due->now_ns, &result, due->err);
+        if (r < 0) {
+            due->r = r;
+            return true;
+        }
         timer = handoff_timer(&result.handoff, handoffs.rules);
     }
-    if (due->r == 0 && timer.kind != TIMER_NONE && timer.due_ns < due->next_ns) {
+    if (timer.kind != TIMER_NONE && timer.due_ns < due->next_ns) {
         due->next_ns = timer.due_ns;
     }
-    return due->r == 0;
+    return true;
 }
 
 /** Do what is due with the open handoffs, and find when to look again. */
@@ -165,8 +202,12 @@ static int pass_time(struct orchestrator *orchestrator, struct rondo_error *err)
                                .next_ns = INT64_MAX,
                                .err = err};
     int r = handoff_read_open(&handoffs, do_what_is_due, &due, err);
-    orchestrator->decision_due_ns = due.next_ns;
-    return r < 0 ? r : due.r;
+    r = r == RONDO_ERR_CORRUPT ? 0 : r; /* `rondo inbox` says it. */
+    r = r < 0 ? r : due.r;
+    if (r == 0) { /* Else it is tried again with the next scan. */
+        orchestrator->decision_due_ns = due.next_ns;
+    }
+    return r;
 }
 
 /* ---- Decisions ------------------------------------------------------------------------------ */
@@ -176,7 +217,6 @@ struct decided_list {
     struct orchestrator *orchestrator;
     uint64_t position;
     int r;
-    struct rondo_error *err;
 };
 
 /** What an agent may continue with. */
@@ -197,16 +237,18 @@ static bool take_change(uint64_t number, const char *kind, const char *request_i
     struct decided_list *list = context;
     struct orchestrator *orchestrator = list->orchestrator;
     struct handoff_store handoffs = handoffs_of(orchestrator);
+    struct rondo_error err = {0};
     struct handoff handoff;
-    list->r = handoff_read(&handoffs, request_id, &handoff, list->err);
-    if (list->r == 0) {
+    int r = handoff_read(&handoffs, request_id, &handoff, &err);
+    if (r == 0) {
         struct timer timer = handoff_timer(&handoff, handoffs.rules);
         bool is_sooner = timer.kind != TIMER_NONE && timer.due_ns < orchestrator->decision_due_ns;
         orchestrator->decision_due_ns = is_sooner ? timer.due_ns : orchestrator->decision_due_ns;
     }
-    if (list->r == 0 && is_decision(kind) && is_paused_here(orchestrator, handoff.lane_id)) {
-        list->r = look_at(orchestrator, handoff.lane_id, list->err);
+    if (r == 0 && is_decision(kind) && is_paused_here(orchestrator, handoff.lane_id)) {
+        r = look_at(orchestrator, handoff.lane_id);
     }
+    list->r = pass_damaged(orchestrator, r, "handoff", request_id, &err);
     if (list->r == 0) {
         list->position = number;
     }
@@ -216,8 +258,8 @@ static bool take_change(uint64_t number, const char *kind, const char *request_i
 static int take_changes(struct orchestrator *orchestrator, struct rondo_error *err)
 {
     struct handoff_store handoffs = handoffs_of(orchestrator);
-    struct decided_list list = {
-        .orchestrator = orchestrator, .position = orchestrator->decision_position, .err = err};
+    struct decided_list list = {.orchestrator = orchestrator,
+                                .position = orchestrator->decision_position};
     int r = handoff_read_changes(&handoffs, list.position, take_change, &list, err);
     orchestrator->decision_position = list.position;
     return r < 0 ? r : list.r;
@@ -235,9 +277,9 @@ int decisions_scan(struct orchestrator *orchestrator, struct rondo_error *err)
     if (r == 0 && orchestrator->decision_due_ns <= now_of(orchestrator)) {
         r = pass_time(orchestrator, err);
     }
-    r = r < 0 ? r : look_at_new(orchestrator, err);
-    if (r < 0 || position == orchestrator->decision_position) {
-        return r;
+    r = r < 0 ? r : look_at_new(orchestrator);
+    if (r == 0 && position != orchestrator->decision_position) {
+        r = take_changes(orchestrator, err);
     }
-    return take_changes(orchestrator, err);
+    return pass_damaged(orchestrator, r, "the audit chain,", "or what", err);
 }

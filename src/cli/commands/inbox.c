@@ -152,14 +152,6 @@ static int write_entry(const struct inbox_entry *entry, const struct handoff_sto
     return r;
 }
 
-/** Whether the run of a request can still use a decision. */
-static bool has_run(const struct handoff_store *handoffs, const struct handoff *handoff)
-{
-    struct store_run run;
-    int r = handoffs->store->ops->get_run(handoffs->store, handoff->lane_id, &run, NULL);
-    return r == 0 ? run.summary.status == RONDO_RUNNING : r != RONDO_ERR_NOT_FOUND;
-}
-
 static void append_clean(const char *text, struct buf *out)
 {
     text_clean(text, strlen(text), out);
@@ -207,7 +199,7 @@ static bool list_one(const struct handoff *handoff, void *context)
 {
     struct inbox_list *list = context;
     struct inbox_entry entry = {0};
-    if (!handoff_is_waiting(handoff) || !has_run(list->handoffs, handoff)) {
+    if (!handoff_is_waiting(handoff) || !inbox_has_run(list->handoffs, handoff)) {
         return true;
     }
     list->r = load_entry(list->handoffs, handoff, &entry, list->err);
@@ -228,7 +220,7 @@ static void draw(struct inbox_list *list)
         return;
     }
     if (list->count == 0) {
-        fprintf(stderr, "nobody waits for a decision\n");
+        fprintf(stderr, "no call waits for a decision\n");
         return;
     }
     table_draw(&list->table, &style, style_columns(stdout, PIPE_COLUMNS), &list->out);
@@ -253,10 +245,10 @@ static int run_list(const struct inbox_values *values)
         struct handoff_store handoffs = {session.store, &handoff_default_rules};
         list.handoffs = &handoffs;
         r = handoff_read_open(&handoffs, list_one, &list, &err);
-        r = r < 0 ? r : list.r;
+        r = list.r < 0 ? list.r : r;
         session_close(&session);
     }
-    if (r == 0) {
+    if (r == 0 || r == RONDO_ERR_CORRUPT) {
         draw(&list);
         report_output(&list.out);
     }
@@ -372,18 +364,12 @@ static void name_user(char ret_name[HANDOFF_NAME_SIZE])
 }
 
 /** Its run has ended: nobody needs to decide any more. */
-static int cancel_ended(const struct handoff_store *handoffs, const struct handoff *handoff,
+static int refuse_ended(const struct handoff_store *handoffs, const struct handoff *handoff,
                         struct rondo_error *err)
 {
-    struct handoff_command cancel = {.kind = HANDOFF_CANCEL,
-                                     .actor = {.id = "system:run-ended", .is_admin = true}};
-    struct handoff_result result;
-    int r = handoff_act(handoffs, handoff->request_id, &cancel, NULL, clock_now(clock_system()),
-                        &result, err);
-    return r < 0 ? r
-                 : error_set(err, RONDO_ERR_STATE,
-                             "run %s has ended, and handoff %s is cancelled with it",
-                             handoff->lane_id, handoff->request_id);
+    inbox_cancel_ended(handoffs, clock_now(clock_system()));
+    return error_set(err, RONDO_ERR_STATE, "run %s has ended, and handoff %s is cancelled with it",
+                     handoff->lane_id, handoff->request_id);
 }
 
 static int decide_in(const struct handoff_store *handoffs, const struct inbox_values *values,
@@ -394,8 +380,8 @@ static int decide_in(const struct handoff_store *handoffs, const struct inbox_va
     struct handoff handoff;
     name_user(by);
     int r = inbox_find(handoffs, id, &handoff, err);
-    if (r == 0 && handoff_is_waiting(&handoff) && !has_run(handoffs, &handoff)) {
-        r = cancel_ended(handoffs, &handoff, err);
+    if (r == 0 && handoff_is_waiting(&handoff) && !inbox_has_run(handoffs, &handoff)) {
+        r = refuse_ended(handoffs, &handoff, err);
     }
     if (r < 0) {
         return r;

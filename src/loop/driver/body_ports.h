@@ -88,8 +88,9 @@ void loop_record_wait(struct loop *loop, const char *name, const char *answer, i
 /**
  * Pause the run until somebody decides about calls: nothing else is left to do. The body must
  * return LOOP_INTERRUPTED; the same iteration continues with a resume.
+ * @param handoffs their ids, a JSON array
  */
-void loop_wait_for_decision(struct loop *loop);
+void loop_wait_for_decision(struct loop *loop, const char *handoffs);
 
 /**
  * Check before a model request whether the iteration may continue with its usage so far, and

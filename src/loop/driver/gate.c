@@ -359,10 +359,12 @@ void loop_record_wait(struct loop *loop, const char *name, const char *answer, i
     loop_record(loop, &event);
 }
 
-void loop_wait_for_decision(struct loop *loop)
+void loop_wait_for_decision(struct loop *loop, const char *handoffs)
 {
-    if (loop_can_record(loop, NULL) == 0) {
-        loop_record_paused(loop, true, RUN_WAITS_FOR_DECISION);
+    if (loop_can_record(loop, NULL) == 0 && !loop->state.is_paused) {
+        struct journal_event event = {.type = JOURNAL_RUN_PAUSED,
+                                      .run_paused = {.handoffs = handoffs}};
+        loop_record(loop, &event);
     }
 }
 

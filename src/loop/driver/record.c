@@ -506,8 +506,8 @@ static void record_body(struct loop *loop)
             .iteration_interrupted = {.iteration = (int64_t)loop->state.iteration,
                                       .attempt = (int64_t)loop->state.attempt,
                                       .reason = loop->parking == PARKING_NOW ? "the run was parked"
-                                                : loop->state.is_paused ? "a person must decide"
-                                                                        : "stopped"},
+                                                : loop->state.is_waiting ? "a person must decide"
+                                                                         : "stopped"},
         };
         loop_record(loop, &event);
         loop_take_back_state(loop);

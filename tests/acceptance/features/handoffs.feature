@@ -33,7 +33,7 @@ Feature: Calls that wait for the decision of a person
     And the file "notes" has the line "one"
     And the call of "run_shell" in turn 1 ended as ok, saying ""
     When I run `rondo inbox`
-    Then stderr mentions "nobody waits for a decision"
+    Then stderr mentions "no call waits for a decision"
 
   Scenario: The agent is told why a call was rejected, and continues
     Given a role with
@@ -120,3 +120,27 @@ Feature: Calls that wait for the decision of a person
     And the server starts again
     Then the run soon has the status "completed"
     And the file "notes" has the line "one"
+
+  Scenario: A run that waits twice is continued twice, and not in between
+    Given a role with
+      """
+      tools: [{type: shell}]
+      """
+    And a model that answers
+      | calls                               |
+      | run_shell {"command": "./note one"} |
+      | run_shell {"command": "./note two"} |
+      | finish_task {"summary": "done"}     |
+    And a server
+    When I post to "/v1/runs"
+      """
+      {"role_file": "role.yaml", "prompt": "The task"}
+      """
+    Then the run soon has the status "paused"
+    When I approve the call that waits
+    Then the file "notes" soon has the line "one"
+    And the run soon has the status "paused"
+    When I approve the call that waits
+    Then the run soon has the status "completed"
+    And the file "notes" has the line "two"
+    And the run was paused 2 times

@@ -231,6 +231,13 @@ Then("the file {string} does not exist", function (name) {
   assert.ok(!fs.existsSync(this.path(name)));
 });
 
+Then("the file {string} soon has the line {string}", function (name, line) {
+  return this.until(
+    `the line ${line}`,
+    () => fs.existsSync(this.path(name)) && this.read(name).split("\n").includes(line),
+  );
+});
+
 Then("the file {string} has the line {string}", function (name, line) {
   const all = this.read(name).split("\n");
   assert.ok(all.includes(line), all.join("\n"));

@@ -91,6 +91,10 @@ Then("the journal has an event {string}", function (type) {
   assert.ok(find(this, type).length > 0, `no such event among\n${show(events(this))}`);
 });
 
+Then("the run was paused {int} times", function (count) {
+  assert.equal(find(this, "run.paused").length, count);
+});
+
 Then("the journal has no event {string} with", function (type, table) {
   assert.equal(find(this, type, table.rowsHash()).length, 0);
 });

@@ -70,7 +70,7 @@ static void play_until_it_waits(struct agent_scene *scene)
     if (r != LOOP_PAUSED) {
         fail_msg("the run gives %d %s", r, err.message);
     }
-    assert_true(agent_is_waiting(scene->agent));
+    assert_true(loop_state(scene->loop)->is_waiting);
     assert_int_equal(loop_park(scene->loop, NULL), 0);
     scene_leave(scene);
 }
@@ -96,7 +96,7 @@ SCENE_TEST(a_call_waits_while_the_others_are_made)
     assert_int_equal(scene_executions(scene, "send", "y"), 1);
     assert_int_equal(open_ones(scene).count, 1);
     scene_last(scene, "handoff.requested", "name", "careful");
-    scene_last(scene, "run.paused", "by", RUN_WAITS_FOR_DECISION);
+    assert_int_equal(scene_events(scene, "run.paused", open_ones(scene).handoffs[0].request_id), 1);
 }
 
 SCENE_TEST(an_approved_call_is_made_once_as_it_was_shown)
@@ -195,9 +195,15 @@ SCENE_TEST(an_approval_that_lapsed_is_asked_for_anew)
     assert_int_equal(scene_executions(scene, "careful", "x"), 1);
 }
 
-/** Requests of the agent, as many as it may have. */
-static void fill_inbox(const struct agent_scene *scene, const char *agent_id, int count)
+/** Requests of an agent. @param has_run their run is still under way; else there is none */
+static void fill_inbox(struct agent_scene *scene, const char *agent_id, int count, bool has_run)
 {
+    char run_id[ID_SIZE] = "00000000-0000-7000-8000-000000000000";
+    if (has_run) {
+        scene_start(scene, "", SAY("x"));
+        memcpy(run_id, scene->world->run_id, sizeof(run_id));
+        scene_leave(scene);
+    }
     static const char digest[] =
         "sha256:a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0";
     struct handoff_store handoffs = inbox_of(scene);
@@ -207,7 +213,7 @@ static void fill_inbox(const struct agent_scene *scene, const char *agent_id, in
         snprintf(id, sizeof(id), "00000000-0000-5000-8000-%012d", i);
         struct handoff_request request = {.request_id = id,
                                           .agent_id = agent_id,
-                                          .lane_id = "lane",
+                                          .lane_id = run_id,
                                           .action_digest = digest,
                                           .body_digest = digest};
         assert_int_equal(handoff_submit(&handoffs, &request, "{}",
@@ -219,21 +225,105 @@ static void fill_inbox(const struct agent_scene *scene, const char *agent_id, in
 SCENE_TEST(an_agent_cannot_flood_the_inbox)
 {
     struct agent_scene *scene = *state;
-    fill_inbox(scene, "tester", LIMIT_HANDOFFS_OF_AGENT - 1);
+    fill_inbox(scene, "tester", LIMIT_HANDOFFS_OF_AGENT - 1, true);
     start_waiting(scene, CALLS(CAREFUL("x") "," CAREFUL("y")) FINISH("completed"));
     assert_int_equal(scene_events(scene, "handoff.requested", NULL), 1);
-    assert_int_equal(scene_events(scene, "tool.finished", "64 calls wait for a decision already"),
+    assert_int_equal(scene_events(scene, "tool.finished",
+                                  "too many calls wait for people: 64, 64 of them of this agent"),
                      1);
 }
 
 SCENE_TEST(agents_together_cannot_flood_the_inbox)
 {
     struct agent_scene *scene = *state;
-    fill_inbox(scene, "another", LIMIT_HANDOFFS_OPEN - 1);
+    fill_inbox(scene, "another", LIMIT_HANDOFFS_OPEN - 1, true);
     start_waiting(scene, CALLS(CAREFUL("x") "," CAREFUL("y")) FINISH("completed"));
     assert_int_equal(scene_events(scene, "handoff.requested", NULL), 1);
-    assert_int_equal(scene_events(scene, "tool.finished", "1024 calls wait for a decision already"),
+    assert_int_equal(scene_events(scene, "tool.finished",
+                                  "too many calls wait for people: 1024, 1 of them of this agent"),
                      1);
+}
+
+SCENE_TEST(requests_of_runs_that_are_over_make_room)
+{
+    struct agent_scene *scene = *state;
+    fill_inbox(scene, "tester", LIMIT_HANDOFFS_OF_AGENT, false);
+    start_waiting(scene, CALLS(CAREFUL("x")) FINISH("completed"));
+    assert_int_equal(open_ones(scene).count, 1);
+}
+
+/* ---- Somebody is at the terminal -------------------------------------------------------- */
+
+/** The person at the terminal of a resumed run answers this. */
+static void resume_with_person(struct agent_scene *scene, enum agent_consent consent)
+{
+    scene_person(scene, consent);
+    resume_to_the_end(scene);
+    scene->parts.ask_person = NULL;
+}
+
+SCENE_TEST(what_is_answered_at_the_terminal_is_not_asked_in_the_inbox_any_more)
+{
+    static const enum agent_consent answers[] = {AGENT_CONSENT_YES, AGENT_CONSENT_NO};
+    struct agent_scene *scene = *state;
+    for (size_t i = 0; i < COUNT(answers); i++) {
+        scene->call_count = 0;
+        start_waiting(scene, CALLS(CAREFUL("x")) FINISH("completed"));
+        resume_with_person(scene, answers[i]);
+        assert_int_equal(open_ones(scene).count, 0);
+        assert_int_equal(scene_executions(scene, "careful", "x"),
+                         answers[i] == AGENT_CONSENT_YES ? 1 : 0);
+        scene_leave(scene);
+    }
+}
+
+SCENE_TEST(what_was_decided_in_the_inbox_is_not_asked_at_the_terminal)
+{
+    struct agent_scene *scene = *state;
+    start_waiting(scene, CALLS(CAREFUL("x")) FINISH_IF("careful did x"));
+    decide(scene, HANDOFF_APPROVE, NULL);
+    resume_with_person(scene, AGENT_CONSENT_NO);
+    assert_int_equal(scene->questions, 0);
+    assert_int_equal(scene_executions(scene, "careful", "x"), 1);
+}
+
+SCENE_TEST(a_call_whose_request_was_taken_back_is_asked_for_anew)
+{
+    struct agent_scene *scene = *state;
+    start_waiting(scene, CALLS(CAREFUL("x")) FINISH_IF("careful did x"));
+    struct handoff_store handoffs = inbox_of(scene);
+    struct handoff handoff = open_ones(scene).handoffs[0];
+    struct handoff_result result;
+    struct handoff_command cancel = {.kind = HANDOFF_CANCEL,
+                                     .actor = {.id = "user:root", .is_admin = true}};
+    assert_int_equal(handoff_act(&handoffs, handoff.request_id, &cancel, NULL,
+                                 fixture_now(&scene->fixture->clock), &result, NULL),
+                     0);
+    scene_resume(scene);
+    play_until_it_waits(scene);
+    decide(scene, HANDOFF_APPROVE, NULL);
+    resume_to_the_end(scene);
+    assert_int_equal(scene_executions(scene, "careful", "x"), 1);
+}
+
+static void name_longest(struct agent_scene *scene, struct loop_spec *spec)
+{
+    char name[LIMIT_AGENT_ID_LEN + 1];
+    (void)scene;
+    memset(name, 'a', sizeof(name) - 1);
+    name[sizeof(name) - 1] = '\0';
+    free(spec->agent_id);
+    spec->agent_id = memory_dup_string(name);
+}
+
+SCENE_TEST(an_agent_with_the_longest_name_waits)
+{
+    struct agent_scene *scene = *state;
+    scene->on_spec = name_longest;
+    start_waiting(scene, CALLS(CAREFUL("x")) FINISH_IF("careful did x"));
+    decide(scene, HANDOFF_APPROVE, NULL);
+    resume_to_the_end(scene);
+    assert_int_equal(scene_executions(scene, "careful", "x"), 1);
 }
 
 /* ---- Policies ------------------------------------------------------------------------------- */

@@ -246,8 +246,8 @@ int run_body_open(struct session *session, struct loop *loop, struct display *di
 /** A run that is paused waits here, unless what it waits for may take days. */
 static int next_turn(struct run_body *run, struct rondo_error *err)
 {
-    bool is_waiting = run->agent != NULL && agent_is_waiting(run->agent->agent);
-    return is_waiting ? loop_next(run->body.loop, err) : loop_next_unpaused(run->body.loop, err);
+    struct loop *loop = run->body.loop;
+    return loop_state(loop)->is_waiting ? loop_next(loop, err) : loop_next_unpaused(loop, err);
 }
 
 int run_body_execute(struct run_body *run, struct rondo_error *err)
