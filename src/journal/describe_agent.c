@@ -159,7 +159,7 @@ void describe_person_answered(const struct event_person_answered *event, struct 
 void describe_handoff_requested(const struct event_handoff_requested *event, struct buf *out)
 {
     buf_append_string(out, "waits for the decision of a person: ");
-    describe_add_name("", event->tool, out);
+    describe_add_subject("", event->tool, "a call", out);
     describe_add_name(", ", event->reason, out);
     if (event->request != NULL) {
         buf_printf(out, " (%.*s)", SHOWN_ID_LEN, event->request);
@@ -174,7 +174,7 @@ enum event_level level_handoff_decided(const struct event_handoff_decided *event
 
 void describe_handoff_decided(const struct event_handoff_decided *event, struct buf *out)
 {
-    describe_add_name("", event->tool, out);
+    describe_add_subject("", event->tool, "a call", out);
     describe_add_name(": ", event->decision, out);
     describe_add_name(" by ", event->by, out);
 }
