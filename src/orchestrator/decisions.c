@@ -281,5 +281,10 @@ int decisions_scan(struct orchestrator *orchestrator, struct rondo_error *err)
     if (r == 0 && position != orchestrator->decision_position) {
         r = take_changes(orchestrator, err);
     }
-    return pass_damaged(orchestrator, r, "the audit chain,", "or what", err);
+    bool is_damaged = r == RONDO_ERR_CORRUPT;
+    if (is_damaged && !orchestrator->is_audit_damaged) {
+        orchestrator_log(orchestrator, "decisions of people continue no run: %s", err->message);
+    }
+    orchestrator->is_audit_damaged = is_damaged;
+    return is_damaged ? 0 : r;
 }

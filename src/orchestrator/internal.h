@@ -86,6 +86,7 @@ struct orchestrator {
     bool is_store_failing;      /**< it cannot be read */
     uint64_t decision_position; /**< in the audit chain; of the scan's thread, as the next ones */
     bool has_decision_position;
+    bool is_audit_damaged;           /**< that was said */
     int64_t decision_due_ns;         /**< when time decides next: wall clock; 0 = not known yet */
     size_t damaged_runs;             /**< that the last scan could not read; of its thread */
     size_t others;                   /**< runs whose process may die unnoticed; the same */

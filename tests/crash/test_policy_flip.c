@@ -14,6 +14,7 @@
 #include "base/json/json.h"
 #include "base/memory.h"
 #include "journal/reader.h"
+#include "loop/owner.h"
 #include "os/file.h"
 #include "policy/ruleset.h"
 #include "store/sqlite/sqlite.h"
@@ -474,9 +475,25 @@ static void check_history(struct flipping *flipping)
     free(history.is_there);
 }
 
+/** What is known of a run that is left, to find the cause. */
+static bool show_unfinished(const struct store_run *run, void *context)
+{
+    (void)context;
+    if (run->summary.status == RONDO_RUNNING) {
+        print_message("unfinished: %s, event %" PRIu64 ", lease until %" PRId64 ", %s owner %s\n",
+                      run->id, run->last_seq, run->lease_until_ns,
+                      owner_is_dead(run->owner) ? "dead" : "living", run->owner);
+    }
+    return true;
+}
+
 static void check_all(struct flipping *flipping)
 {
     struct check_findings findings = check_store(flipping->scene, &flipping->ledger);
+    if (findings.unfinished_runs > 0) {
+        struct store_run_query all = {0};
+        flipping->store->ops->list_runs(flipping->store, &all, show_unfinished, NULL, NULL);
+    }
     assert_int_equal(findings.unfinished_runs, 0);
     check_runs(flipping);
     check_history(flipping);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Regular expressions of role files, in the syntax of Python's `re`, searched for regardless of
- * case by PCRE2. Whoever writes a text may know the expression: the work of one search is limited,
- * and a search that comes to a limit is undecided, which a filter must treat as a match.
+ * case by PCRE2. The author of a text may know the expression, so the work of one search is
+ * limited, and a search that comes to a limit is undecided, which a filter must treat as a match.
  *
  * The limit counts steps and not time, so that the same text has the same outcome on every machine.
  * A pattern never changes; any thread.

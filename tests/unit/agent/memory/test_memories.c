@@ -445,12 +445,13 @@ SCENE_TEST(the_answer_to_a_trigger_is_an_episode)
 SCENE_TEST(an_episode_keeps_500_characters_of_an_answer)
 {
     struct agent_scene *scene = *state;
-    char turn[2000] = "{\"text\":\"";
+    auto_buf struct buf turn = {0};
+    buf_append_string(&turn, "{\"text\":\"");
     for (int i = 0; i < 501; i++) {
-        strcat(turn, "\xc3\xa4");
+        buf_append_string(&turn, "\xc3\xa4");
     }
-    strcat(turn, "\"}\n");
-    play_triggered(scene, CRON_ORIGIN("{}"), turn, RONDO_COMPLETED);
+    buf_append_string(&turn, "\"}\n");
+    play_triggered(scene, CRON_ORIGIN("{}"), buf_string(&turn), RONDO_COMPLETED);
     struct kept_memories kept = kept_of(scene, "tester", STORE_EPISODIC);
     assert_int_equal(strlen(kept.contents), strlen("Daemon trigger (cron): ") + 1000);
 }
