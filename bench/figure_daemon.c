@@ -7,7 +7,6 @@
 #include "measure.h"
 #include "serve_client.h"
 
-#include <dirent.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -58,24 +57,6 @@ static struct serve_process start_daemon(const struct bench *bench, const char *
 
 /* ---- Nothing is due -------------------------------------------------------------------------- */
 
-/** How often the threads of a process have begun to wait: each time is followed by a wake-up. */
-static double waits_of(pid_t pid)
-{
-    char path[64];
-    double sum = 0;
-    snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
-    DIR *tasks = opendir(path);
-    for (const struct dirent *task; tasks != NULL && (task = readdir(tasks)) != NULL;) {
-        char status[384];
-        snprintf(status, sizeof(status), "%s/%s/status", path, task->d_name);
-        sum += task->d_name[0] == '.' ? 0 : status_kib_of(status, "voluntary_ctxt_switches:");
-    }
-    if (tasks != NULL) {
-        closedir(tasks);
-    }
-    return sum;
-}
-
 /** 1,000 triggers of four types that are not due for months. @return the folder; free() */
 static char *write_idle_roles(const struct bench *bench)
 {
@@ -116,9 +97,9 @@ static void watch_idle(const struct bench *bench, const struct serve_process *se
 {
     unsigned seconds = bench->is_quick ? 4 : 20;
     sleep(12); /* what the start leaves to be done; readers rest 5 s after the last write */
-    double before = waits_of(server->pid);
+    double before = serve_waits(server->pid);
     sleep(seconds);
-    samples_add(&numbers->waits, (waits_of(server->pid) - before) / seconds);
+    samples_add(&numbers->waits, (serve_waits(server->pid) - before) / seconds);
     samples_add(&numbers->rss, serve_status_kib(server->pid, "VmRSS:") / 1024);
     serve_end(server, SIGTERM);
 }

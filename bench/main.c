@@ -3,7 +3,7 @@
  * The benchmark: runs the figures (all, or the ones named) and prints each beside its floor.
  *
  *   rondo_bench --folder EMPTY --programs FOLDER [--cli RONDO] [--reference SCRIPT]
- *               [--quick] [--json] [FIGURE...]
+ *               [--forge SCRIPT] [--quick] [--json] [FIGURE...]
  *
  * bench/run gives the folders. A goal that is missed is said in the report and is no failure: the
  * exit code tells whether the figures could be measured.
@@ -18,16 +18,34 @@ static const struct {
     void (*measure)(struct bench *bench);
     const char *group; /**< another name for several of them; or NULL */
 } figures[] = {
-    {"iteration", figure_iteration, NULL}, {"group", figure_group_commit, NULL},
-    {"start", figure_start, NULL},         {"memory", figure_memory, NULL},
-    {"history", figure_history, NULL},     {"checkpoint", figure_checkpoint, NULL},
-    {"spawn", figure_spawn, NULL},         {"decision", figure_decision, NULL},
-    {"policies", figure_policies, NULL},   {"schedule", figure_schedule, NULL},
-    {"recall", figure_recall, NULL},       {"threads", figure_threads, NULL},
-    {"gate", figure_gate, NULL},           {"agent", figure_agent, NULL},
-    {"agents", figure_agents, NULL},       {"past", figure_past, "serve"},
-    {"readers", figure_readers, "serve"},  {"idle", figure_idle, "daemon"},
-    {"hooks", figure_hooks, "daemon"},     {"telemetry", figure_telemetry, NULL},
+    {"iteration", figure_iteration, NULL},
+    {"group", figure_group_commit, NULL},
+    {"start", figure_start, NULL},
+    {"memory", figure_memory, NULL},
+    {"history", figure_history, NULL},
+    {"checkpoint", figure_checkpoint, NULL},
+    {"spawn", figure_spawn, NULL},
+    {"decision", figure_decision, NULL},
+    {"policies", figure_policies, NULL},
+    {"schedule", figure_schedule, NULL},
+    {"recall", figure_recall, NULL},
+    {"threads", figure_threads, NULL},
+    {"gate", figure_gate, NULL},
+    {"agent", figure_agent, NULL},
+    {"agents", figure_agents, NULL},
+    {"past", figure_past, "serve"},
+    {"readers", figure_readers, "serve"},
+    {"idle", figure_idle, "daemon"},
+    {"hooks", figure_hooks, "daemon"},
+    {"telemetry", figure_telemetry, NULL},
+    {"inbox", figure_inbox, NULL},
+    {"foreign", figure_foreign, NULL},
+    {"profile", figure_profile, NULL},
+    {"lanes", figure_lanes, "daemon"},
+    {"prd", figure_prd, NULL},
+    {"polls", figure_polls, "work"},
+    {"repositories", figure_repositories, "work"},
+    {"claim", figure_claim, "work"},
 };
 #define FIGURE_COUNT (sizeof(figures) / sizeof(figures[0]))
 
@@ -58,13 +76,10 @@ static void usage(void)
 int main(int argc, char **argv)
 {
     static const struct option options[] = {
-        {"folder", required_argument, NULL, 'f'},
-        {"programs", required_argument, NULL, 'p'},
-        {"cli", required_argument, NULL, 'c'},
-        {"quick", no_argument, NULL, 'q'},
-        {"json", no_argument, NULL, 'j'},
-        {"reference", required_argument, NULL, 'r'},
-        {NULL, 0, NULL, 0},
+        {"folder", required_argument, NULL, 'f'}, {"programs", required_argument, NULL, 'p'},
+        {"cli", required_argument, NULL, 'c'},    {"quick", no_argument, NULL, 'q'},
+        {"json", no_argument, NULL, 'j'},         {"reference", required_argument, NULL, 'r'},
+        {"forge", required_argument, NULL, 'w'},  {NULL, 0, NULL, 0},
     };
     static struct bench bench;
     bool is_json = false;
@@ -77,6 +92,8 @@ int main(int argc, char **argv)
             bench.cli = optarg;
         } else if (option == 'r') {
             bench.reference = optarg;
+        } else if (option == 'w') {
+            bench.forge = optarg;
         } else if (option == 'q') {
             bench.is_quick = true;
         } else if (option == 'j') {

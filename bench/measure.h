@@ -72,6 +72,7 @@ struct bench {
     const char *programs;  /**< folder of the helper programs */
     const char *cli;       /**< the rondo binary, or NULL */
     const char *reference; /**< the script that asks the reference engine, or NULL */
+    const char *forge;     /**< the stand-in forge's script, or NULL */
     bool is_quick;         /**< fewer rounds, for a look */
     struct report_row rows[64];
     size_t row_count;
@@ -106,6 +107,9 @@ void bench_spawn_numbers(const char *const *argv, double *ret_numbers, size_t co
 void bench_spawn_text(const char *const *argv, char *ret_text, size_t size);
 
 /* The figures, in order of the report. */
+void figure_inbox(struct bench *bench);
+void figure_foreign(struct bench *bench);
+void figure_lanes(struct bench *bench);
 void figure_iteration(struct bench *bench);
 void figure_group_commit(struct bench *bench);
 void figure_start(struct bench *bench);
@@ -114,6 +118,7 @@ void figure_history(struct bench *bench);
 void figure_checkpoint(struct bench *bench);
 void figure_spawn(struct bench *bench);
 void figure_decision(struct bench *bench);
+void figure_profile(struct bench *bench);
 void figure_policies(struct bench *bench);
 void figure_schedule(struct bench *bench);
 void figure_recall(struct bench *bench);
@@ -126,6 +131,10 @@ void figure_readers(struct bench *bench);
 void figure_idle(struct bench *bench);
 void figure_hooks(struct bench *bench);
 void figure_telemetry(struct bench *bench);
+void figure_prd(struct bench *bench);
+void figure_polls(struct bench *bench);
+void figure_repositories(struct bench *bench);
+void figure_claim(struct bench *bench);
 
 /** Whether a row meets its goal; true without one. */
 bool row_is_met(const struct report_row *row);

@@ -108,15 +108,15 @@ int serve_connect(int port)
     return fd;
 }
 
+/** @param headers further lines, with their ends */
 static void send_request(int fd, const char *method, const char *path, const char *body,
-                         const char *accept, const char *token)
+                         const char *accept, const char *headers)
 {
     char head[2048];
     int len = snprintf(head, sizeof(head),
-                       "%s %s HTTP/1.1\r\nHost: 127.0.0.1\r\nAccept: %s\r\n%s%s%s"
+                       "%s %s HTTP/1.1\r\nHost: 127.0.0.1\r\nAccept: %s\r\n%s"
                        "Content-Type: application/json\r\nContent-Length: %zu\r\n\r\n",
-                       method, path, accept, token[0] == '\0' ? "" : "Authorization: Bearer ",
-                       token, token[0] == '\0' ? "" : "\r\n", strlen(body));
+                       method, path, accept, headers, strlen(body));
     /* MSG_MORE: in one segment, as clients send it. */
     int flags = body[0] == '\0' ? MSG_NOSIGNAL : MSG_NOSIGNAL | MSG_MORE;
     if (send(fd, head, (size_t)len, flags) != len ||
@@ -147,9 +147,15 @@ static size_t read_head(int fd, char *bytes, size_t size, size_t *ret_head)
 int serve_ask_on(int fd, const char *method, const char *path, const char *body, char *ret_body,
                  size_t size)
 {
+    return serve_ask_with(fd, "", method, path, body, ret_body, size);
+}
+
+int serve_ask_with(int fd, const char *headers, const char *method, const char *path,
+                   const char *body, char *ret_body, size_t size)
+{
     char dropped[4096];
     size_t head;
-    send_request(fd, method, path, body == NULL ? "" : body, "application/json", "");
+    send_request(fd, method, path, body == NULL ? "" : body, "application/json", headers);
     size_t len = read_head(fd, ret_body, size, &head);
     const char *length = strcasestr(ret_body, "\ncontent-length:");
     if (strncmp(ret_body, "HTTP/1.1 ", 9) != 0 || length == NULL) {
@@ -209,6 +215,23 @@ double serve_status_kib(pid_t pid, const char *key)
     return status_kib_of(path, key);
 }
 
+double serve_waits(pid_t pid)
+{
+    char path[64];
+    double sum = 0;
+    snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+    DIR *tasks = opendir(path);
+    for (const struct dirent *task; tasks != NULL && (task = readdir(tasks)) != NULL;) {
+        char status[384];
+        snprintf(status, sizeof(status), "%s/%s/status", path, task->d_name);
+        sum += task->d_name[0] == '.' ? 0 : status_kib_of(status, "voluntary_ctxt_switches:");
+    }
+    if (tasks != NULL) {
+        closedir(tasks);
+    }
+    return sum;
+}
+
 size_t serve_descriptors(pid_t pid)
 {
     char path[64];
@@ -226,8 +249,12 @@ size_t serve_descriptors(pid_t pid)
 
 int serve_stream(int port, const char *path, const char *token)
 {
+    char header[256] = "";
     int fd = serve_connect(port);
-    send_request(fd, "GET", path, "", "text/event-stream", token);
+    if (token[0] != '\0') {
+        snprintf(header, sizeof(header), "Authorization: Bearer %s\r\n", token);
+    }
+    send_request(fd, "GET", path, "", "text/event-stream", header);
     if (fcntl(fd, F_SETFL, O_NONBLOCK) != 0) {
         bench_die("fcntl: %s", strerror(errno));
     }

@@ -37,10 +37,16 @@ int serve_connect(int port);
 int serve_ask_on(int fd, const char *method, const char *path, const char *body, char *ret_body,
                  size_t size);
 
+/** As serve_ask_on, with further headers: lines with their ends. */
+int serve_ask_with(int fd, const char *headers, const char *method, const char *path,
+                   const char *body, char *ret_body, size_t size);
+
 /** CPU time that a process has taken, seconds. */
 double serve_cpu_s(pid_t pid);
 /** A value of a process in KiB, by its key in /proc/PID/status ("VmRSS:"); 0 when absent. */
 double serve_status_kib(pid_t pid, const char *key);
+/** How often its threads have begun to wait: each time is followed by a wake-up. */
+double serve_waits(pid_t pid);
 /** Number of descriptors that a process has open. */
 size_t serve_descriptors(pid_t pid);
 

@@ -15,7 +15,8 @@ are left to tests/docs. Checked are names that look like one of this tree:
     make test                     a target, on pages about the sources
 
 and targets of links to files. A folder of src with C files has a README.md of at most PAGE_LINES
-lines that says what is in it and, from "Not here:" on, what may not be. Exit code 1 and one line for
+lines that says what is in it and, from "Not here:" on, what may not be. Each table of a group of commands is
+among those of src/cli/meson.build from which manual pages are made. Exit code 1 and one line for
 each problem, else 0.
 """
 
@@ -23,7 +24,7 @@ import pathlib
 import re
 import sys
 
-TOP = {"src", "tests", "tools", "docs", "include", "examples", "bench", "share", "web"}
+TOP = {"src", "tests", "tools", "docs", "include", "examples", "bench", "sdk", "share", "web"}
 SUFFIXES = r"(?:c|h|def|py|sh|mjs|jsx|js|css)"
 # Pages whose `make TARGET` is one of ours; elsewhere it is one of the reader's project.
 ABOUT_SOURCES = ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "src/")
@@ -172,12 +173,24 @@ def check_folders(tree):
             yield f"{folder}/README.md: {len(lines)} lines; at most {PAGE_LINES}"
 
 
+def check_tables(tree):
+    """Tables of command groups that make no manual pages."""
+    build = tree.root / "src/cli/meson.build"
+    names = re.findall(r"'(commands/[^']+\.c)'", build.read_text().partition("foreach table")[2]) if build.exists() else []
+    for name in sorted(tree.files):
+        inside = name.removeprefix("src/cli/")
+        if not build.exists() or not inside.startswith("commands/") or not name.endswith(".c") or inside in names:
+            continue
+        if re.search(r"(?m)^const struct command \w+_commands\[\] = ", (tree.root / name).read_text()):
+            yield f"{name}: its commands have no manual pages: add it to the tables in src/cli/meson.build"
+
+
 def main():
     root = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else pathlib.Path(__file__).resolve().parent.parent
     tree = Tree(root)
     pages = [root / name for name in ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md")]
     pages += sorted((root / "docs").glob("*.md")) + sorted((root / "src").rglob("README.md"))
-    problems = list(check_folders(tree))
+    problems = list(check_folders(tree)) + list(check_tables(tree))
     for page in pages:
         if page.exists():
             problems += check_page(tree, page.relative_to(root).as_posix())

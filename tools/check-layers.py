@@ -19,7 +19,7 @@ from metrics import include_cycles, module, read_sources, same_layer
 
 LAYERS = [
     "base", "os", "net", "store", "journal", "policy", "role", "model", "tool", "mcp", "memory",
-    "handoff", "loop", "agent", "worker", "alert", "orchestrator", "source", "telemetry",
+    "handoff", "git", "forge", "prd", "loop", "agent", "work", "worker", "alert", "orchestrator", "issues", "source", "telemetry",
     "server", "api", "cli",
 ]
 # Public headers that describe words of the whole project; they are below every layer.

@@ -3,7 +3,7 @@
 # Makes sure that the Debian packages of the named groups are installed. This is the only place
 # that lists packages.
 #
-#   tools/setup.sh GROUP...     groups: build run test long lint acceptance browser
+#   tools/setup.sh GROUP...     groups: build run test long lint acceptance browser database
 #
 # Installs what is missing as root or with a passwordless sudo; otherwise prints the exact line to
 # type and fails. When nothing is missing it needs neither privileges nor a network.
@@ -23,11 +23,20 @@ browser() {
     echo chromium
 }
 
+# A server of PostgreSQL 15 or newer for tests, of which only the programs are used.
+database() {
+    for program in /usr/lib/postgresql/*/bin/initdb; do
+        if [ -x "$program" ]; then return; fi
+    done
+    echo postgresql
+}
+
 packages_of() {
     case "$1" in
     build)
         echo "gcc g++ make meson ninja-build pkg-config python3 libc6-dev libjson-c-dev" \
             "libsqlite3-dev libssl-dev libzstd-dev libseccomp-dev libcurl4 libcurl4-openssl-dev" \
+            "libpq5 libpq-dev" \
             "libyaml-dev zlib1g-dev libpcre2-dev" \
             "libmd4c-dev uthash-dev libcmocka-dev" \
             "bubblewrap"
@@ -36,15 +45,16 @@ packages_of() {
     run) echo "gcc make libc6-dev" ;; # what the project that is repaired needs
     test)
         echo "clang lld clang-format libclang-rt-dev shellcheck strace sqlite3 git util-linux" \
-            "bsdutils procps man-db curl"
+            "bsdutils procps man-db curl libgmime-3.0-0 openssl"
         ;;
-    long) echo "clang libclang-rt-dev qemu-system-x86 busybox-static cpio e2fsprogs" ;;
+    long) echo "clang libclang-rt-dev qemu-system-x86 busybox-static cpio e2fsprogs gh" ;;
     lint) echo "clang-format clang-tidy cppcheck shellcheck" ;;
     acceptance)
         # Any node with npm will do here; where it is too old, npm brings a newer one (tests/node).
         javascript_tools
         ;;
-    browser) browser ;; # without it scenarios of the dashboard are skipped
+    browser) browser ;;   # without it scenarios of the dashboard are skipped
+    database) database ;; # without it tests of PostgreSQL are skipped
     *)
         echo "setup.sh: unknown group '$1'" >&2
         exit 2
@@ -88,9 +98,22 @@ fi
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 echo "installing:$missing" >&2
+# Tests start servers of their own: installing PostgreSQL must not start one.
+without_cluster() {
+    settings=/etc/postgresql-common/createcluster.conf
+    case " $missing " in *" postgresql "*) ;; *) "$@"; return ;; esac
+    run_as_root env DEBIAN_FRONTEND=noninteractive \
+        apt-get install -y -q --no-install-recommends postgresql-common || return 1
+    run_as_root cp -p "$settings" "$settings.before" || return 1
+    echo "create_main_cluster = false" | run_as_root tee -a "$settings" >/dev/null
+    result=0
+    "$@" || result=$?
+    run_as_root mv "$settings.before" "$settings"
+    return "$result"
+}
 install_all() {
     # shellcheck disable=SC2086 # a list of package names
-    run_as_root env DEBIAN_FRONTEND=noninteractive \
+    without_cluster run_as_root env DEBIAN_FRONTEND=noninteractive \
         apt-get install -y -q --no-install-recommends $missing
 }
 # The package lists may be stale or absent: read them again when the first try fails.

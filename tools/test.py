@@ -24,7 +24,7 @@ import unittest
 os.environ["XDG_STATE_HOME"] = str(pathlib.Path(__file__).resolve().parent.parent / "build/test-state")
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-from testlib import acceptance, meson, npm
+from testlib import acceptance, meson, npm, sanitizers
 from testlib.report import ROOT, Report, run
 
 # Scripts that say by their exit code whether something holds.
@@ -53,14 +53,25 @@ def stage_setup(report, _arguments):
 
 def stage_build(report, arguments):
     name = "build: everything compiles, in a new folder with -Werror"
-    return report.check(name, ["tools/build.sh", arguments.build, WERROR])
+    # lld is quicker than ld; there are hundreds of programs.
+    return report.check(name, ["env", "CC_LD=lld", "tools/build.sh", arguments.build, WERROR])
 
 
 def stage_packages(_report, _arguments):
-    """Bring what stages install while others compile. What does not come, they say."""
+    """Bring what long stages install while others compile. What does not come, they say."""
     run(["tools/setup.sh", "acceptance", "browser"])
+    run(["tools/setup.sh", "database"])
+    install(npm.FOLDERS[:npm.FIRST])
+
+
+def stage_clients(_report, _arguments):
+    """The same for the others, which are larger and wanted later."""
+    install(npm.FOLDERS[npm.FIRST :])
+
+
+def install(folders):
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
-        list(pool.map(npm.install, npm.FOLDERS))
+        list(pool.map(npm.install, folders))
 
 
 def stage_checks(report, arguments):
@@ -90,6 +101,11 @@ def stage_docs(report, arguments):
     report.lines("docs", out)
 
 
+def stage_forge(report, arguments):
+    """The stand-in forge of the work queue's tests, the client of forges against it, and machines that race."""
+    report.lines("forge", run(["tests/forge/run.py", "--build", arguments.build]))
+
+
 def stage_mcp(report, arguments):
     """The MCP client against the official conformance suite and real servers."""
     report.lines("mcp", run(["tests/mcp/run.py", "--build", arguments.build]))
@@ -110,6 +126,11 @@ def stage_api(report, arguments):
     report.lines("api", run(["tests/api/run.py", "--build", arguments.build]))
 
 
+def stage_sdk(report, arguments):
+    """The clients for foreign agents, the one for TypeScript with the real Strands."""
+    report.lines("sdk", run(["tests/sdk/run.py", "--build", arguments.build]))
+
+
 def stage_web(report, arguments):
     """The dashboard in a browser; `make test-long` looks at every page in every theme and width."""
     run(["tools/setup.sh", "browser"])
@@ -121,51 +142,83 @@ def stage_acceptance(report, arguments):
     acceptance.test(report, arguments.build)
 
 
-def sanitized(report, arguments, name, compiler, sanitizer, options, is_wanted, environment):
+# Name of the stage and folder, compiler, sanitizer, options.
+ADDRESS = ("address", "clang", "address,undefined", ["-Doptimization=2", WERROR])
+# Without -Werror: the optimizer, whose warnings depend on its level, has seen all of it in `build`.
+THREAD = ("thread", "gcc", "thread", ["-Doptimization=1"])
+ADDRESS_VARIABLES = {
+    "ASAN_OPTIONS": "detect_leaks=1:abort_on_error=0:allocator_may_return_null=1",
+    "UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1",
+}
+THREAD_VARIABLES = {
+    "TSAN_OPTIONS": "halt_on_error=1:second_deadlock_stack=1",
+}
+
+
+def configured(arguments, name, compiler, sanitizer, options):
+    """@return the folder, and the command that builds files which are appended"""
     folder = f"{arguments.build}-{name}"
     # Lines are all that a report needs, and quicker to compile. What ends a program at the first finding
-    # is quicker to compile too. lld is quicker than ld; there are hundreds of programs.
+    # is quicker to compile too.
     variables = [f"CC={compiler}", "CC_LD=lld", "CFLAGS=-g1 -fno-sanitize-recover=all"]
     options = [f"-Db_sanitize={sanitizer}", "-Db_lundef=false", "-Ddebug=false", *options]
     command = ["env", *variables, "tools/build.sh", folder, *options]
     run([*command, "build.ninja"])
+    return folder, command
+
+
+def stage_postgres(report, arguments):
+    """The feature files again, with their stores in PostgreSQL."""
+    run(["tools/setup.sh", "database"])
+    acceptance.test(report, arguments.build, variables={"RONDO_TEST_STORE": "postgresql"})
+
+
+def sanitized(report, arguments, row, is_wanted, environment):
+    name, compiler, sanitizer, _ = row
+    folder, command = configured(arguments, *row)
     files = [*meson.files_of(folder, is_wanted), "tests/sim/sim"]
     if report.check(f"{name}: builds with {compiler} -fsanitize={sanitizer}", [*command, *files]):
-        meson.test(report, folder, name, is_wanted, timeout_factor=5, environment=environment)
+        meson.test(report, folder, name, is_wanted, timeout_factor=10, environment=environment)
         seeds = [f"{folder}/tests/sim/sim", "--seed", "1", "--count", str(SANITIZED_SEEDS)]
         variables = [f"{key}={value}" for key, value in environment.items()]
         report.check(f"{name}: simulator, {SANITIZED_SEEDS} seeds", ["env", *variables, *seeds])
 
 
 def stage_address(report, arguments):
-    environment = {
-        "ASAN_OPTIONS": "detect_leaks=1:abort_on_error=0:allocator_may_return_null=1",
-        "UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1",
-    }
     wanted = {"unit", "fuzz"}
     sanitized(
-        report, arguments, "address", "clang", "address,undefined", ["-Doptimization=2", WERROR],
+        report, arguments, ADDRESS,
         lambda name, suites: suites & wanted and "long" not in suites and not name.endswith("-indexed"),
-        environment,
+        ADDRESS_VARIABLES,
     )  # fmt: skip
 
 
 def stage_thread(report, arguments):
-    environment = {
-        "TSAN_OPTIONS": "halt_on_error=1:second_deadlock_stack=1",
-    }
-    # Without -Werror: the optimizer, whose warnings depend on its level, has seen all of it in `build`.
-    options = ["-Doptimization=1"]
     # Tests of what several threads use, and those that say by their suite that they want this.
     names = re.compile(
         r"^(base/cancel|store/(writer|contract)|loop/(runtime|verify|many)"
         r"|api/(loop|conditions|events)$)"
     )
     sanitized(
-        report, arguments, "thread", "gcc", "thread", options,
+        report, arguments, THREAD,
         lambda name, suites: "long" not in suites and ("thread" in suites or names.match(name)),
-        environment,
+        THREAD_VARIABLES,
     )  # fmt: skip
+
+
+def stage_queue(report, arguments):
+    """The work queue as a whole program with sanitizers. `make test` runs it without."""
+    servers = ["features/work_server.feature", "features/work_servers.feature", "features/work_seen.feature"]
+    for row, variables, features in (
+        (ADDRESS, ADDRESS_VARIABLES, ["features/work_*.feature"]),
+        (THREAD, THREAD_VARIABLES, servers),
+    ):
+        folder, command = configured(arguments, *row)
+        if report.check(f"queue: builds with -fsanitize={row[2]}", [*command, sanitizers.PROGRAM]):
+            wrapped = sanitizers.wrap(folder, variables)
+            report.lines("queue", run(["tests/forge/run.py", "--build", str(wrapped), "servers"]))
+            acceptance.test(report, folder, features, wrapped / sanitizers.PROGRAM)
+            sanitizers.check(report, f"queue, {row[0]}", wrapped)
 
 
 def compiled(report, arguments, compiler):
@@ -182,29 +235,35 @@ def stage_clang(report, arguments):
 
 
 # Name, function, names of those that have to be done before; what takes longest comes first, and what
-# compiles beside what waits. None: only when it is asked for.
+# compiles beside what waits. Two compile at first, so that what waits can begin soon. None: only when it is asked for.
 STAGES = [
     ("setup", stage_setup, []),
     ("build", stage_build, ["setup"]),
     ("packages", stage_packages, ["setup"]),
     ("address", stage_address, ["setup"]),
-    ("meson", stage_meson, ["build"]),
     ("acceptance", stage_acceptance, ["build", "packages"]),
-    ("thread", stage_thread, ["setup"]),
     ("web", stage_web, ["build", "packages"]),
+    ("meson", stage_meson, ["build", "packages"]),
+    ("clients", stage_clients, ["packages"]),
+    ("thread", stage_thread, ["build"]),
+    ("sdk", stage_sdk, ["build"]),
     ("models", stage_models, ["build"]),
     ("mcp", stage_mcp, ["build"]),
     ("api", stage_api, ["build"]),
     ("telemetry", stage_telemetry, ["build"]),
     ("checks", stage_checks, ["build"]),
     ("docs", stage_docs, ["build"]),
+    ("forge", stage_forge, ["build"]),
     ("tools", stage_tools, ["setup"]),
+    # For `make test-long`.
+    ("queue", stage_queue, None),
     # `build` compiles everything with the compiler of the machine, `address` with clang.
     ("gcc", stage_gcc, None),
+    ("postgres", stage_postgres, None),
     ("clang", stage_clang, None),
 ]
-# One more than cores: of what runs, some waits.
-WORKERS = 1 + os.cpu_count()
+# Two more than cores: much of what runs waits.
+WORKERS = 2 + os.cpu_count()
 
 
 class Run:

@@ -51,10 +51,11 @@ RONDO_API const char *rondo_version(void);
 
 struct rondo_options {
     /**
-     * File of the store. NULL: $RONDO_STORE, else that of the project, the nearest folder from the
-     * working directory up that has one, else a new one for the working directory. Stores of
-     * projects are in the user's state folder ($XDG_STATE_HOME/rondo, ~/.local/state/rondo). One
-     * that this user did not make here is RONDO_ERR_DENIED until `rondo trust` confirms it.
+     * File of the store, or the address of a PostgreSQL database (postgresql://...). NULL:
+     * $RONDO_STORE, else that of the project, the nearest folder from the working directory up that
+     * has one, else a new one for the working directory. Stores of projects are in the user's state
+     * folder ($XDG_STATE_HOME/rondo, ~/.local/state/rondo). One that this user did not make here is
+     * RONDO_ERR_DENIED until `rondo trust` confirms it.
      */
     const char *store;
     /** How long a frozen or unreachable process keeps its runs; 0 = 30 s, at least 500 ms. */
@@ -78,7 +79,7 @@ RONDO_API struct rondo *rondo_open(const struct rondo_options *options, struct r
 /** Close; all loops and subscriptions of it must have been freed. NULL is allowed. */
 RONDO_API void rondo_close(struct rondo *rondo);
 
-/** File of the store in use. */
+/** File of the store in use; of a database, its address without the password. */
 RONDO_API const char *rondo_store_path(const struct rondo *rondo);
 
 /* ---- Loops ---------------------------------------------------------------------------------- */
@@ -200,6 +201,101 @@ RONDO_API bool rondo_loop_should_stop(const struct rondo_loop *loop);
 
 /** Ask the loop to stop at its next boundary. Any thread; async-signal-safe. */
 RONDO_API void rondo_loop_stop(struct rondo_loop *loop);
+
+/* ---- Actions that people decide about -------------------------------------------------------- */
+
+/** An action that a body is about to make. */
+struct rondo_action {
+    const char *tool;           /**< its name, for policies and people; required */
+    const char *arguments_json; /**< JSON object; NULL = {} */
+    bool needs_person;          /**< a person must decide, also if the policies ask nobody */
+    bool is_idempotent;         /**< it may be made again when it is not known whether it was */
+};
+
+enum rondo_permission {
+    RONDO_REFUSED = 0, /**< do not make it */
+    RONDO_PERMITTED,   /**< make it now, once, and then call rondo_loop_acted */
+    RONDO_UNDECIDED,   /**< nobody has decided yet: ask again, also after a resume */
+    RONDO_DONE_BEFORE, /**< this iteration has made it, before it was cut off */
+};
+
+struct rondo_answer {
+    enum rondo_permission permission;
+    char request_id[37]; /**< of the request to people; "" = nobody was asked */
+    char message[512];   /**< why it is refused: the policy, or the person's comment */
+};
+
+/**
+ * Ask before an action. The policies decide (`call_tool`); where they ask a person, the action is
+ * put into the inbox of the store, and this waits for a decision, which `rondo approve`, the
+ * dashboard or rondo_decide makes. An approval permits the very action, once. The same action of a
+ * run is the same request, also after a crash; an action that was begun and has no result is put
+ * before people again, as one in doubt, unless it is idempotent. What was refused is not asked
+ * again in the run. The wait counts against no limit of the run, and ends when the loop is to stop.
+ * @param wait_ns how long to wait; 0 = not
+ * @return 0 with *ret_answer; RONDO_ERR_STATE outside of a body; RONDO_ERR_INVALID for arguments
+ *         that are no JSON object; RONDO_ERR_LIMIT when too many actions wait
+ */
+RONDO_API int rondo_loop_ask(struct rondo_loop *loop, const struct rondo_action *action,
+                             int64_t wait_ns, struct rondo_answer *ret_answer,
+                             struct rondo_error *err);
+/**
+ * The permitted action has a result. Without this it is shown as in doubt.
+ * @param result kept as a digest; NULL = ""
+ */
+RONDO_API int rondo_loop_acted(struct rondo_loop *loop, const struct rondo_answer *answer,
+                               const char *result, struct rondo_error *err);
+
+/**
+ * Leave an unfinished run to a later process: it is not cancelled, and its actions keep waiting.
+ * The iteration that is under way runs again. Afterwards only rondo_loop_free is left to be called.
+ */
+RONDO_API int rondo_loop_park(struct rondo_loop *loop, struct rondo_error *err);
+
+/** An action that waits for a person. Texts are borrowed for the call. */
+struct rondo_request {
+    const char *id;
+    const char *run_id; /**< of an agent that Rondo does not run: the lane that it named, no run */
+    const char *agent_id;
+    const char *tool;
+    const char *why;      /**< cut off where it is long */
+    const char *desk;     /**< who has it; "" = nobody yet */
+    const char *state;    /**< "routed", "escalated", "needs_info", ... */
+    const char *risk;     /**< "low", "medium", "high", "critical" */
+    int64_t requested_ns; /**< wall clock */
+    int64_t due_ns;       /**< when nobody can decide any more */
+};
+
+/** @return whether to continue */
+typedef bool rondo_request_fn(const struct rondo_request *request, void *context);
+
+/** List the actions that wait, in order of their ids. The store may be used meanwhile. */
+RONDO_API int rondo_read_requests(struct rondo *rondo, rondo_request_fn *fn, void *context,
+                                  struct rondo_error *err);
+/**
+ * An action with all that is known of it, as `rondo inbox show --json` prints it.
+ * @return JSON, for free(); NULL on failure
+ */
+RONDO_API char *rondo_show_request(struct rondo *rondo, const char *request_id,
+                                   struct rondo_error *err);
+
+/** A person's decision. */
+struct rondo_decision {
+    const char *request_id;
+    bool is_approved;
+    const char *comment; /**< a rejection needs one */
+    const char
+        *action_digest; /**< of the action that was seen, from rondo_show_request; required */
+};
+
+/**
+ * Decide, as the user of this process. The desk file says who may.
+ * @return 0: decided; RONDO_ERR_STATE: not, the message says why (somebody was faster, another
+ *         person must approve it too, the action is another one); RONDO_ERR_DENIED: this process
+ *         executes the run that asks
+ */
+RONDO_API int rondo_decide(struct rondo *rondo, const struct rondo_decision *decision,
+                           struct rondo_error *err);
 
 /* ---- Exit conditions ------------------------------------------------------------------------ */
 

@@ -56,10 +56,42 @@ static void trim_to(struct agent *agent, int64_t most)
     agent_record(agent, &event);
 }
 
-/** After each iteration the conversation is cut to its window. */
+/**
+ * After each iteration the conversation is cut to its window, and to what the model's window takes;
+ * where a summary of it is due, before the next one, so that nothing is dropped that the summary
+ * should have.
+ */
+static void cut_history(struct agent *agent)
+{
+    const struct history *history = &agent->memory.history;
+    trim_to(agent, agent->config.role->autonomy.max_history_messages);
+    if (agent->context_bytes > 0) {
+        int64_t window = history_window(history, agent->context_bytes);
+        if (window < (int64_t)history->count) {
+            trim_to(agent, window);
+        }
+    }
+}
+
 static void trim_history(struct agent *agent)
 {
-    trim_to(agent, agent->config.role->autonomy.max_history_messages);
+    if (!compaction_is_due(agent)) {
+        cut_history(agent);
+    }
+}
+
+/** Between iterations: the summary, then the window. @return enum agent_next or a negative code */
+static int shorten_history(struct agent *agent, struct rondo_error *err)
+{
+    bool is_between = !agent->memory.has_words && !agent->memory.is_request_open;
+    if (agent->compaction.model == NULL || !is_between) {
+        return AGENT_CONTINUE;
+    }
+    int next = compaction_run(agent, err);
+    if (next == AGENT_CONTINUE) {
+        cut_history(agent);
+    }
+    return next;
 }
 
 /** Append what the person said last, the newest first. @param words not in the journal yet */
@@ -263,9 +295,9 @@ void agent_offer_memories(struct agent *agent)
 
 int agent_run(struct agent *agent, const char *words, struct rondo_error *err)
 {
-    int next = AGENT_CONTINUE;
     agent_begin_iteration(&agent->memory, loop_state(agent->loop)->iteration);
     agent->started_ns = clock_monotonic(runtime_clock(agent->runtime));
+    int next = shorten_history(agent, err);
     begin_resumed(agent, words);
     agent_offer_memories(agent);
     while (next == AGENT_CONTINUE) {

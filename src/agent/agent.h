@@ -60,6 +60,7 @@ struct agent_parts {
     const struct model_watcher *watcher; /**< somebody watches: replies are streamed; or NULL */
     const char *record_file;             /**< see struct model_options; or NULL */
     const char *prices_file;
+    bool is_inside;        /**< opened by the run that gave this one away, see agent_run_order */
     struct cancel *cancel; /**< ends the opening, which may wait for servers; or NULL */
 };
 

@@ -360,10 +360,13 @@ static int refresh_tools(struct agent *agent, struct rondo_error *err)
 {
     auto_buf struct buf news = {0};
     auto_buf struct buf attributes = {0};
-    if (!toolbox_refresh(agent->toolbox, &news)) {
+    bool is_changed = toolbox_refresh(agent->toolbox, &news);
+    if (is_changed || agent->offers_answers != agent_has_questions(agent)) {
+        agent_offer_tools(agent);
+    }
+    if (!is_changed) {
         return 0;
     }
-    agent_offer_tools(agent);
     agent_tell_policies(agent);
     struct json_writer writer = json_writer(&attributes);
     json_begin_object(&writer, NULL);
@@ -391,7 +394,8 @@ int agent_ask(struct agent *agent, const char *words, struct rondo_error *err)
         return next;
     }
     record_requested(agent, words);
-    spending_reserve(agent);
+    const struct history *history = &agent->memory.history;
+    spending_reserve(agent, agent->model, history->messages, history->count);
     int r = loop_commit(agent->loop, err);
     if (r == 0) {
         r = spending_confirm(agent, err);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Calls that run side by side. A single one runs on the loop's own thread; several get short-lived
- * threads, which leave finished calls in a list. The loop's thread passes them on, so that
- * recording them needs no lock. Every thread is joined before the batch returns.
+ * Calls that run side by side. A single one runs on the loop's own thread, unless a person has
+ * approved it; several get short-lived threads, which leave finished calls in a list. The loop's
+ * thread passes them on, so that recording them needs no lock, and meanwhile renews the grants of
+ * approved calls. Every thread is joined before the batch returns.
  */
 #include "agent/internal.h"
 
@@ -11,8 +12,10 @@
 #include "base/parse.h"
 #include "journal/trace.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <time.h>
 
 /** A call's thread waits most of the time, and parses JSON. */
 #define CALL_STACK_BYTES ((size_t)512 * 1024)
@@ -82,6 +85,7 @@ static void *work(void *context)
         pthread_mutex_unlock(&batch->lock);
         run_job(batch->agent, &batch->jobs[index], batch->deadline_ns);
         pthread_mutex_lock(&batch->lock);
+        batch->jobs[index].is_over = true;
         batch->finished[batch->finished_count++] = index;
         pthread_cond_signal(&batch->changed);
     }
@@ -105,6 +109,46 @@ static size_t start_threads(struct job_batch *batch, pthread_t *threads)
     return started;
 }
 
+static bool has_grant(const struct job_batch *batch)
+{
+    size_t i = 0;
+    while (i < batch->count && batch->jobs[i].request[0] == '\0') {
+        i++;
+    }
+    return i < batch->count;
+}
+
+/** Calls that take long are not in doubt: the process that makes them is alive. The lock is held.
+ */
+static void renew_grants(struct job_batch *batch)
+{
+    for (size_t i = 0; i < batch->count; i++) {
+        struct agent_job *job = &batch->jobs[i];
+        if (job->request[0] != '\0' && !job->is_over) {
+            pthread_mutex_unlock(&batch->lock);
+            agent_renew_grant(batch->agent, job->index, job->request);
+            pthread_mutex_lock(&batch->lock);
+        }
+    }
+}
+
+/** Wait for the next call that ends. The lock is held. */
+static void wait_for_end(struct job_batch *batch)
+{
+    struct timespec until;
+    if (!has_grant(batch)) {
+        pthread_cond_wait(&batch->changed, &batch->lock);
+        return;
+    }
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    int64_t at_ns = until.tv_nsec + batch->agent->renew_ns;
+    until.tv_sec += at_ns / NS_PER_S;
+    until.tv_nsec = at_ns % NS_PER_S;
+    if (pthread_cond_timedwait(&batch->changed, &batch->lock, &until) == ETIMEDOUT) {
+        renew_grants(batch);
+    }
+}
+
 /**
  * Hand finished calls on as they end. The threads read the calls' ids in the agent's memory, which
  * the last answer of all frees; by then each of them has ended.
@@ -115,7 +159,7 @@ static void pass_on_finished(struct job_batch *batch,
     for (size_t i = 0; i < batch->count; i++) {
         pthread_mutex_lock(&batch->lock);
         while (batch->finished_count <= i) {
-            pthread_cond_wait(&batch->changed, &batch->lock);
+            wait_for_end(batch);
         }
         size_t index = batch->finished[i];
         pthread_mutex_unlock(&batch->lock);
@@ -130,9 +174,13 @@ void agent_run_batch(struct agent *agent, struct agent_job *jobs, size_t count,
         .agent = agent, .jobs = jobs, .count = count, .deadline_ns = agent_deadline(agent).at_ns};
     pthread_t threads[LIMIT_PARALLEL_TOOL_CALLS];
     pthread_mutex_init(&batch.lock, NULL);
-    pthread_cond_init(&batch.changed, NULL);
+    pthread_condattr_t attributes;
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(&batch.changed, &attributes);
+    pthread_condattr_destroy(&attributes);
     batch.finished = memory_new_zero(count, sizeof(*batch.finished));
-    size_t started = count > 1 ? start_threads(&batch, threads) : 0;
+    size_t started = count > 1 || has_grant(&batch) ? start_threads(&batch, threads) : 0;
     if (started == 0) {
         work(&batch);
     }

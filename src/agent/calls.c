@@ -28,11 +28,14 @@
 /** The calls of one reply that are being made. */
 struct call_round {
     struct agent *agent;
+    const char *name;       /* of the tool that is looked at */
     struct agent_job *jobs; /* those that passed all gates and wait for each other */
     size_t job_count;
-    bool is_doubting; /* a person is asked about a call in doubt */
-    bool is_decided;  /* the call that is looked at was approved in the inbox */
-    bool is_left;     /* and this one waits for a decision there: it is not answered yet */
+    bool is_doubting;  /* a person is asked about a call in doubt */
+    bool is_decided;   /* the call that is looked at was approved in the inbox */
+    bool is_left;      /* and this one waits for a decision there: it is not answered yet */
+    bool is_asked;     /* its request stays: a person has questions */
+    bool is_answering; /* it carries answers to questions: people decide in any case */
     int result;
     struct rondo_error *err;
 };
@@ -133,10 +136,10 @@ static enum agent_consent ask_person(struct call_round *round, const struct tool
 }
 
 /** The beginning of an answer to a call that is not made, or not again. */
-static void write_refusal(const struct agent *agent, size_t index, struct buf *ret_text)
+static void write_refusal(const struct call_round *round, size_t index, struct buf *ret_text)
 {
-    const struct agent_call *call = &agent->memory.calls[index];
-    buf_printf(ret_text, "Error: %s was %s: ", call->call.name,
+    const struct agent_call *call = &round->agent->memory.calls[index];
+    buf_printf(ret_text, "Error: %s was %s: ", round->name,
                call->is_in_doubt ? "interrupted, may have had its effect, and was not called again"
                                  : "not called");
 }
@@ -147,15 +150,27 @@ struct call_consent {
     bool is_settled; /* the call is answered, or left open */
 };
 
+/** A question to people about a call. */
+struct call_question {
+    const char *arguments;
+    const char *why;
+    const struct policy_verdict *verdict; /* which policies ask; NULL = none */
+    bool may_wait;                        /* it may be put into the inbox */
+};
+
 /** Put the call before the people who read the inbox, or see what they have said. */
 static struct call_consent ask_inbox(struct call_round *round, size_t index,
-                                     const struct tool *tool, const char *arguments,
-                                     const char *why)
+                                     const struct tool *tool, const struct call_question *question)
 {
     struct agent *agent = round->agent;
-    struct agent_matter matter = {index, tool, arguments, why, round->is_doubting};
+    struct agent_matter matter = {.index = index,
+                                  .tool = tool,
+                                  .arguments = question->arguments,
+                                  .why = question->why,
+                                  .is_in_doubt = round->is_doubting,
+                                  .verdict = question->verdict};
     auto_buf struct buf text = {0};
-    write_refusal(agent, index, &text);
+    write_refusal(round, index, &text);
     int decision = agent_seek_decision(agent, &matter, &text, round->err);
     if (decision < 0) {
         round->result = decision;
@@ -163,22 +178,45 @@ static struct call_consent ask_inbox(struct call_round *round, size_t index,
     }
     round->is_left = decision == DECISION_WAITS;
     round->is_decided = round->is_decided || decision == DECISION_APPROVED;
-    if (decision == DECISION_REFUSED) {
+    round->is_asked = decision == DECISION_ASKED;
+    bool is_no = decision == DECISION_REFUSED || decision == DECISION_ASKED;
+    if (is_no) {
         answer_text(agent, index, round->is_doubting ? "in_doubt" : "refused", &text);
     }
-    return (struct call_consent){decision == DECISION_APPROVED  ? AGENT_CONSENT_YES
-                                 : decision == DECISION_REFUSED ? AGENT_CONSENT_NO
-                                                                : AGENT_CONSENT_NONE,
+    return (struct call_consent){decision == DECISION_APPROVED ? AGENT_CONSENT_YES
+                                 : is_no                       ? AGENT_CONSENT_NO
+                                                               : AGENT_CONSENT_NONE,
                                  decision != DECISION_APPROVED};
 }
 
-/** A question to a person about a call. */
-struct call_question {
-    const char *arguments;
-    const char *why;
-    const char *at_terminal; /* another wording there, for all calls of the tool; NULL = none */
-    bool may_wait;           /* it may be put into the inbox */
-};
+/** Whether nothing but the role itself wants the call confirmed. */
+static bool is_of_role(const struct policy_verdict *verdict)
+{
+    return verdict != NULL && verdict->ask_count == 1 &&
+           strcmp(verdict->asks[0].rule, RULESET_CONFIRM) == 0;
+}
+
+/** Whether one person does not suffice, so that the person at the terminal does not either. */
+static bool needs_several(const struct agent *agent, const struct policy_verdict *verdict)
+{
+    return verdict != NULL && verdict->ask_count > 0 &&
+           verdict->asks[0].severity == SEVERITY_CRITICAL &&
+           agent_handoffs(agent).rules->critical_approvals > 1;
+}
+
+/** Ask at the terminal. What only the role wants can be approved there for all calls of the tool.
+ */
+static enum agent_consent ask_terminal(struct call_round *round, const struct tool *tool,
+                                       const struct call_question *question)
+{
+    static const char all[] =
+        "this role requires confirmation (y = once, a = always for this tool, n = refuse)";
+    bool is_for_all = is_of_role(question->verdict) && !round->is_doubting;
+    return needs_several(round->agent, question->verdict)
+               ? AGENT_CONSENT_NONE
+               : ask_person(round, tool, question->arguments, is_for_all ? all : question->why,
+                            !is_for_all);
+}
 
 /**
  * Ask a person: at the terminal, and where nobody is there, in the inbox. What was put there before
@@ -189,60 +227,71 @@ static struct call_consent consult(struct call_round *round, size_t index, const
                                    const struct call_question *question)
 {
     const struct agent *agent = round->agent;
-    const char *why = question->why;
-    bool has_inbox = agent->config.mode != AGENT_CHAT && !agent->config.is_dry_run;
+    /* A run that was given away is waited for, and not for hours. */
+    bool has_inbox =
+        agent->config.mode != AGENT_CHAT && !agent->config.is_dry_run && agent->config.depth == 0;
     bool was_asked = agent->memory.calls[index].request[0] != '\0';
     struct call_consent answer = {AGENT_CONSENT_NONE, false};
     if (has_inbox && was_asked) {
-        answer = ask_inbox(round, index, tool, question->arguments, why);
+        answer = ask_inbox(round, index, tool, question);
     }
     if (answer.consent != AGENT_CONSENT_NONE || round->result < 0) {
         return answer;
     }
-    bool is_once = question->at_terminal == NULL;
-    enum agent_consent consent = ask_person(round, tool, question->arguments,
-                                            is_once ? why : question->at_terminal, is_once);
+    enum agent_consent consent = ask_terminal(round, tool, question);
     if (consent != AGENT_CONSENT_NONE) {
         round->is_left = false;
         return (struct call_consent){consent, false};
     }
     bool is_wanted = has_inbox && question->may_wait && !was_asked && round->result == 0 &&
                      !cancel_is_set(agent_cancel(agent));
-    return is_wanted ? ask_inbox(round, index, tool, question->arguments, why) : answer;
+    return is_wanted ? ask_inbox(round, index, tool, question) : answer;
 }
 
-/** A call that must be confirmed by a setting of the role. @return whether it may be made */
-static bool is_confirmed(struct call_round *round, size_t index, const struct tool *tool,
-                         const char *arguments, bool is_approved)
+static void answer_denied(struct call_round *round, size_t index, const struct tool *tool,
+                          const struct policy_verdict *verdict)
 {
-    if (!tool->needs_confirmation || is_approved) {
-        return true;
-    }
-    static const char terminal[] =
-        "this role requires confirmation (y = once, a = always for this tool, n = refuse)";
-    struct call_question question = {arguments, "this role requires confirmation", terminal, true};
-    struct call_consent answer = consult(round, index, tool, &question);
-    if (answer.consent == AGENT_CONSENT_YES || answer.is_settled || round->result < 0) {
-        return answer.consent == AGENT_CONSENT_YES && round->result == 0;
-    }
+    struct agent *agent = round->agent;
     auto_buf struct buf text = {0};
-    write_refusal(round->agent, index, &text);
-    buf_append_string(&text, answer.consent == AGENT_CONSENT_NO
+    loop_deny_tool(agent->loop, tool->name, verdict);
+    write_refusal(round, index, &text);
+    buf_append_string(&text, verdict->message);
+    if (needs_several(agent, verdict)) {
+        buf_printf(&text, "; %" PRIu32 " persons must approve it, for which this run cannot wait",
+                   agent_handoffs(agent).rules->critical_approvals);
+    }
+    answer_text(agent, index, "denied", &text);
+}
+
+/** A call that a person has refused, or that nobody can confirm. */
+static void answer_unconfirmed(struct call_round *round, size_t index, enum agent_consent consent)
+{
+    auto_buf struct buf text = {0};
+    write_refusal(round, index, &text);
+    buf_append_string(&text, consent == AGENT_CONSENT_NO
                                  ? "a person refused it."
                                  : "the role sets require_confirmation, and no person can confirm "
                                    "it in this run. Continue without it, or finish as blocked.");
     answer_text(round->agent, index, "refused", &text);
-    return false;
 }
 
-static void answer_denied(struct agent *agent, size_t index, const struct tool *tool,
-                          const struct policy_verdict *verdict)
+/**
+ * A call that carries answers to questions goes back to people, also when no policy asks any more.
+ * @return whether it may be made
+ */
+static bool is_answer_approved(struct call_round *round, size_t index, const struct tool *tool,
+                               const char *arguments, bool is_approved)
 {
-    auto_buf struct buf text = {0};
-    loop_deny_tool(agent->loop, tool->name, verdict);
-    write_refusal(agent, index, &text);
-    buf_append_string(&text, verdict->message);
-    answer_text(agent, index, "denied", &text);
+    if (!round->is_answering || round->is_decided || is_approved) {
+        return true;
+    }
+    struct call_question question = {arguments, "the agent has answered questions", NULL, true};
+    struct call_consent answer = consult(round, index, tool, &question);
+    bool is_yes = answer.consent == AGENT_CONSENT_YES;
+    if (!is_yes && !answer.is_settled && round->result == 0) {
+        answer_unconfirmed(round, index, answer.consent);
+    }
+    return is_yes && round->result == 0;
 }
 
 static const char *json_text(struct json_object *object)
@@ -251,69 +300,93 @@ static const char *json_text(struct json_object *object)
                                           JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE);
 }
 
-/** The strictest outcome for the forms of a call, and the verdict that it comes from. */
+/**
+ * What the policies say of all forms of a call: the strictest outcome, and the verdict that it
+ * comes from, with all that ask.
+ */
 static enum verdict_outcome ask_forms(struct call_round *round, const struct tool *tool,
-                                      const struct canonical_forms *forms, const char *raw,
-                                      bool is_approved, struct policy_verdict *ret_verdict)
+                                      struct json_object *arguments, bool is_approved,
+                                      struct policy_verdict *ret_verdict)
 {
+    struct canonical_forms forms;
     enum verdict_outcome strictest = VERDICT_ALLOW;
-    for (size_t i = 0; i < forms->count && strictest != VERDICT_DENY; i++) {
+    policy_verdict_init(ret_verdict);
+    if (!toolbox_forms(round->agent->toolbox, tool, arguments, &forms)) {
+        canonical_forms_fini(&forms);
+        ret_verdict->reason = VERDICT_INVALID_CONTEXT;
+        snprintf(ret_verdict->message, sizeof(ret_verdict->message),
+                 "the call starts too many commands to be judged");
+        return VERDICT_DENY;
+    }
+    for (size_t i = 0; i < forms.count && strictest != VERDICT_DENY; i++) {
         struct policy_verdict verdict;
-        enum verdict_outcome outcome = loop_ask_tool(
-            round->agent->loop, tool->name, json_text(forms->forms[i]), raw, is_approved, &verdict);
-        if (i == 0 || outcome == VERDICT_DENY || strictest == VERDICT_ALLOW) {
+        enum verdict_outcome outcome =
+            loop_ask_tool(round->agent->loop, tool->name, json_text(forms.forms[i]),
+                          json_text(arguments), is_approved, &verdict);
+        if (i > 0 && outcome == VERDICT_ASK && strictest == VERDICT_ASK) {
+            policy_verdict_merge(ret_verdict, &verdict);
+        } else if (i == 0 || outcome == VERDICT_DENY || strictest == VERDICT_ALLOW) {
             *ret_verdict = verdict;
             strictest = outcome;
         }
     }
+    canonical_forms_fini(&forms);
     return strictest;
 }
 
 /** What the policies say. @return whether the call may be made */
 static bool is_allowed(struct call_round *round, size_t index, const struct tool *tool,
-                       struct json_object *object, bool *ret_is_approved)
+                       struct json_object *arguments, bool *ret_is_approved)
 {
-    const char *arguments = json_text(object);
     struct policy_verdict verdict;
-    struct canonical_forms forms;
-    if (!toolbox_forms(round->agent->toolbox, tool, object, &forms)) {
-        static const char text[] = "Error: the call starts too many commands to be judged.";
-        canonical_forms_fini(&forms);
-        agent_answer(round->agent, index, "denied", text, sizeof(text) - 1, 0);
-        return false;
-    }
     struct call_consent answer = {AGENT_CONSENT_YES, false};
-    struct call_question question = {arguments, verdict.message, NULL, true};
-    enum verdict_outcome outcome = ask_forms(round, tool, &forms, arguments, false, &verdict);
-    if (outcome == VERDICT_ASK && !round->is_decided) {
+    enum verdict_outcome outcome = ask_forms(round, tool, arguments, false, &verdict);
+    bool is_asked = outcome == VERDICT_ASK;
+    if (is_asked && !round->is_decided && !*ret_is_approved) {
+        struct call_question question = {json_text(arguments),
+                                         is_of_role(&verdict) ? verdict.text : verdict.message,
+                                         &verdict, true};
         answer = consult(round, index, tool, &question);
     }
-    if (outcome == VERDICT_ASK && answer.consent == AGENT_CONSENT_YES) {
+    if (is_asked && answer.consent == AGENT_CONSENT_YES) {
         *ret_is_approved = true;
-        outcome = ask_forms(round, tool, &forms, arguments, true, &verdict);
+        outcome = ask_forms(round, tool, arguments, true, &verdict);
     }
-    canonical_forms_fini(&forms);
-    if (outcome != VERDICT_ALLOW && round->result == 0 && !answer.is_settled) {
-        answer_denied(round->agent, index, tool, &verdict);
+    if (outcome == VERDICT_ALLOW || round->result < 0 || answer.is_settled) {
+        return outcome == VERDICT_ALLOW;
     }
-    return outcome == VERDICT_ALLOW;
+    if (outcome == VERDICT_ASK && is_of_role(&verdict) && !needs_several(round->agent, &verdict)) {
+        answer_unconfirmed(round, index, answer.consent);
+    } else {
+        answer_denied(round, index, tool, &verdict);
+    }
+    return false;
 }
 
 /**
  * A call that was begun and has no result. Repeating it is harmless where the tool says so;
- * otherwise a person may decide, else the model has to find out.
+ * otherwise a person may decide, else the model has to find out. The person decides at once about
+ * what policies ask of the call, too.
  */
 static bool may_repeat(struct call_round *round, size_t index, const struct tool *tool,
-                       const char *arguments, bool *ret_is_approved)
+                       struct json_object *arguments, bool *ret_is_approved)
 {
     const struct agent_call *call = &round->agent->memory.calls[index];
     if (!call->is_in_doubt || tool->is_pure || tool->is_idempotent) {
         return true;
     }
-    round->is_doubting = true;
-    static const char why[] = "it was cut off, and may have had its effect; call it again";
+    static const char doubt[] = "it was cut off, and may have had its effect; call it again";
+    struct policy_verdict verdict;
+    auto_buf struct buf why = {0};
+    bool is_asked = ask_forms(round, tool, arguments, false, &verdict) == VERDICT_ASK;
+    buf_append_string(&why, doubt);
+    if (is_asked && !is_of_role(&verdict)) {
+        buf_printf(&why, "; %s", verdict.message);
+    }
     /* Of calls that needed nobody before, the model finds out. */
-    struct call_question question = {arguments, why, NULL, call->request[0] != '\0'};
+    struct call_question question = {json_text(arguments), buf_string(&why),
+                                     is_asked ? &verdict : NULL, call->request[0] != '\0'};
+    round->is_doubting = true;
     struct call_consent answer = consult(round, index, tool, &question);
     round->is_doubting = false;
     if (answer.consent == AGENT_CONSENT_YES) {
@@ -342,7 +415,7 @@ static bool takes_grant(struct call_round *round, size_t index, const struct too
     if (!round->is_decided) {
         return true;
     }
-    write_refusal(agent, index, &text);
+    write_refusal(round, index, &text);
     int decision = agent_start_approved(agent, &matter, &text, round->err);
     round->result = decision < 0 ? decision : 0;
     if (decision == DECISION_REFUSED) {
@@ -359,9 +432,10 @@ static bool passes_gates(struct call_round *round, size_t index, const struct to
     bool is_approved = false;
     round->is_decided = false;
     round->is_left = false;
-    return may_repeat(round, index, tool, text, &is_approved) && round->result == 0 &&
+    round->is_asked = false;
+    return may_repeat(round, index, tool, arguments, &is_approved) && round->result == 0 &&
            is_allowed(round, index, tool, arguments, &is_approved) && round->result == 0 &&
-           is_confirmed(round, index, tool, text, is_approved) && round->result == 0 &&
+           is_answer_approved(round, index, tool, text, is_approved) && round->result == 0 &&
            takes_grant(round, index, tool, text);
 }
 
@@ -374,33 +448,78 @@ static void add_job(struct call_round *round, size_t index, const struct tool *t
     struct agent_job *job = &round->jobs[round->job_count++];
     *job =
         (struct agent_job){.index = index, .tool = tool, .arguments = json_object_get(arguments)};
+    if (round->is_decided) {
+        memcpy(job->request, agent->memory.calls[index].request, sizeof(job->request));
+    }
     snprintf(job->key, sizeof(job->key), "%s-%" PRIu64 "-%zu", loop_run_id(agent->loop),
              agent->memory.turn, index);
 }
 
-/** Answer a call at once, or make it ready. */
-static void prepare_call(struct call_round *round, size_t index)
+/** A call that passed the checks of the toolbox meets the gates. */
+static void judge_call(struct call_round *round, size_t index, const struct tool *tool,
+                       struct json_object *arguments)
 {
     struct agent *agent = round->agent;
-    const struct agent_call *call = &agent->memory.calls[index];
+    struct agent_request request = agent_request_of(agent, index);
+    auto_buf struct buf why = {0};
+    round->name = tool->name;
+    if (!round->is_answering && !agent_may_look(agent, tool, &why)) {
+        answer_text(agent, index, "denied", &why);
+        return;
+    }
+    if (passes_gates(round, index, tool, arguments)) {
+        add_job(round, index, tool, arguments);
+    }
+    if (round->result == 0 && !round->is_left && !round->is_decided && !round->is_asked) {
+        agent_drop_request(agent, &request);
+    }
+}
+
+/** Make a call ready, or answer it at once. @param name of the tool that is called in its place */
+static void prepare(struct call_round *round, size_t index, const char *name, const char *text)
+{
+    struct agent *agent = round->agent;
     auto_json struct json_object *arguments = NULL;
     struct tool_result result = {0};
-    enum tool_refusal refusal =
-        toolbox_prepare(agent->toolbox, call->call.name, call->call.arguments, &arguments, &result);
+    enum tool_refusal refusal = toolbox_prepare(agent->toolbox, name, text, &arguments, &result);
     if (refusal != TOOL_READY) {
         const char *outcome = refusal == TOOL_NOT_PERMITTED ? "denied" : "error";
         answer_text(agent, index, outcome, &result.text);
     } else {
-        const struct tool *tool = toolbox_find(agent->toolbox, call->call.name);
-        struct agent_request request = agent_request_of(agent, index);
-        if (passes_gates(round, index, tool, arguments)) {
-            add_job(round, index, tool, arguments);
-        }
-        if (round->result == 0 && !round->is_left && !round->is_decided) {
-            agent_drop_request(agent, &request);
-        }
+        judge_call(round, index, toolbox_find(agent->toolbox, name), arguments);
     }
     tool_result_fini(&result);
+}
+
+/** Answers to questions go to people; the call that they are about takes the place of this one. */
+static void prepare_answer(struct call_round *round, size_t index)
+{
+    auto_agent_original struct agent_original original = {0};
+    auto_buf struct buf why = {0};
+    int decision = agent_answer_questions(round->agent, index, &original, &why, round->err);
+    if (decision < 0) {
+        round->result = decision;
+    } else if (decision == DECISION_REFUSED) {
+        answer_text(round->agent, index, "error", &why);
+    } else {
+        prepare(round, index, buf_string(&original.tool), buf_string(&original.arguments));
+    }
+}
+
+static bool is_answer(const struct agent_call *call)
+{
+    return strcmp(call->call.name, ANSWER_TOOL) == 0;
+}
+
+static void prepare_call(struct call_round *round, size_t index)
+{
+    const struct agent_call *call = &round->agent->memory.calls[index];
+    round->is_answering = is_answer(call);
+    if (round->is_answering) {
+        prepare_answer(round, index);
+    } else {
+        prepare(round, index, call->call.name, call->call.arguments);
+    }
 }
 
 static void record_embedded(struct agent *agent, const char *purpose, const struct model *model,
@@ -441,6 +560,7 @@ static void on_done(void *context, struct agent_job *job)
 {
     struct call_round *round = context;
     record_all_embedded(round->agent);
+    agent_record_delegation(round->agent);
     const char *outcome = job->result.is_error ? "error" : "ok";
     agent_finish_approved(round->agent, job->index, &job->result);
     agent_answer(round->agent, job->index, outcome, buf_string(&job->result.text),
@@ -496,9 +616,10 @@ static bool gains_from_company(const struct tool *tool)
 static bool joins_batch(const struct call_round *round, size_t index)
 {
     const struct agent *agent = round->agent;
-    const struct tool *tool = toolbox_find(agent->toolbox, agent->memory.calls[index].call.name);
-    return round->job_count == 0 || tool == NULL ||
-           (gains_from_company(tool) && gains_from_company(round->jobs[0].tool));
+    const struct agent_call *call = &agent->memory.calls[index];
+    const struct tool *tool = toolbox_find(agent->toolbox, call->call.name);
+    return round->job_count == 0 || (tool == NULL && !is_answer(call)) ||
+           (tool != NULL && gains_from_company(tool) && gains_from_company(round->jobs[0].tool));
 }
 
 /** Call those of the loop's own tools that do not end the run. */

@@ -33,11 +33,45 @@ static int open_one(struct agent *agent, const char *text, struct agent_fallback
     return r;
 }
 
+#define BIT(failure) (1U << (failure))
+
+/** Failures by the names of `fallback_on`, which are those of InitRunner's exceptions. */
+static const struct {
+    const char *name;
+    unsigned failures;
+} conditions[] = {
+    {"ModelHTTPError", BIT(MODEL_RATE_LIMITED) | BIT(MODEL_OVERLOADED) | BIT(MODEL_REFUSED_KEY) |
+                           BIT(MODEL_BAD_REQUEST) | BIT(MODEL_CONTEXT_FULL)},
+    {"ModelAPIError", BIT(MODEL_RATE_LIMITED) | BIT(MODEL_OVERLOADED) | BIT(MODEL_REFUSED_KEY) |
+                          BIT(MODEL_BAD_REQUEST) | BIT(MODEL_CONTEXT_FULL) |
+                          BIT(MODEL_UNREACHABLE) | BIT(MODEL_TIMED_OUT)},
+    {"UnexpectedModelBehavior", BIT(MODEL_BAD_REPLY)},
+};
+
+/** After which failures another model may do better: what the role lists, or those of the API. */
+static unsigned read_failures(struct json_object *list)
+{
+    const char *const usual = "ModelAPIError";
+    size_t count = json_length(list);
+    unsigned failures = 0;
+    for (size_t i = 0; i < (count == 0 ? 1 : count); i++) {
+        const char *name =
+            count == 0 ? usual : json_object_get_string(json_object_array_get_idx(list, i));
+        for (size_t j = 0; j < sizeof(conditions) / sizeof(conditions[0]); j++) {
+            bool is_it = name != NULL && strcmp(name, conditions[j].name) == 0;
+            failures |= is_it ? conditions[j].failures : 0;
+        }
+    }
+    return failures;
+}
+
 int fallback_open(struct agent *agent, struct rondo_error *err)
 {
     struct agent_fallbacks *fallbacks = &agent->fallbacks;
     struct json_object *spec = json_member(agent->config.role->normal, "spec");
-    struct json_object *list = json_member(json_member(spec, "model"), "fallback");
+    struct json_object *model = json_member(spec, "model");
+    struct json_object *list = json_member(model, "fallback");
+    fallbacks->failures = read_failures(json_member(model, "fallback_on"));
     size_t count = json_object_is_type(list, json_type_array) ? json_object_array_length(list) : 0;
     if (agent->config.is_dry_run) {
         return 0;
@@ -62,27 +96,6 @@ void fallback_fini(struct agent_fallbacks *fallbacks)
         model_free(fallbacks->items[i].model);
     }
     *fallbacks = (struct agent_fallbacks){0};
-}
-
-/** Another model may do better. */
-static bool is_of_model(enum model_failure failure)
-{
-    switch (failure) {
-    case MODEL_RATE_LIMITED:
-    case MODEL_OVERLOADED:
-    case MODEL_REFUSED_KEY:
-    case MODEL_BAD_REQUEST:
-    case MODEL_CONTEXT_FULL:
-    case MODEL_UNREACHABLE:
-    case MODEL_TIMED_OUT:
-        return true;
-    case MODEL_OK:
-    case MODEL_BAD_REPLY:
-    case MODEL_SCRIPT_OVER:
-    case MODEL_CANCELLED:
-        return false;
-    }
-    return false;
 }
 
 static int note(struct agent *agent, const struct agent_fallback *fallback,
@@ -125,7 +138,7 @@ int fallback_take_over(struct agent *agent, const struct model_reply *reply,
                        struct rondo_error *err)
 {
     struct agent_fallbacks *fallbacks = &agent->fallbacks;
-    if (!is_of_model(reply->failure) || fallbacks->next == fallbacks->count) {
+    if ((fallbacks->failures & BIT(reply->failure)) == 0 || fallbacks->next == fallbacks->count) {
         return 0;
     }
     struct agent_fallback *fallback = &fallbacks->items[fallbacks->next++];

@@ -21,7 +21,8 @@ struct agent_fallback {
 struct agent_fallbacks {
     struct agent_fallback items[LIMIT_MODEL_FALLBACKS];
     size_t count;
-    size_t next; /* the one that takes over next */
+    size_t next;       /* the one that takes over next */
+    unsigned failures; /* after which one does: bits of enum model_failure */
 };
 
 /**

@@ -220,9 +220,18 @@ static void fold_tool_requested(struct agent *agent, const struct event_tool_req
     }
 }
 
+/** Questions are answered by the next request, or by a decision. */
+static void end_questions(struct agent_memory *memory, const char *request)
+{
+    if (request != NULL && strcmp(memory->asked, request) == 0) {
+        memory->asked[0] = '\0';
+    }
+}
+
 static void fold_handoff_requested(struct agent *agent, const struct event_handoff_requested *event)
 {
     struct agent_call *call = find_call(&agent->memory, event->turn, event->index);
+    end_questions(&agent->memory, event->request);
     if (call != NULL && event->request != NULL) {
         snprintf(call->request, sizeof(call->request), "%s", event->request);
         call->is_waiting = true;
@@ -232,8 +241,14 @@ static void fold_handoff_requested(struct agent *agent, const struct event_hando
 static void fold_handoff_decided(struct agent *agent, const struct event_handoff_decided *event)
 {
     struct agent_call *call = find_call(&agent->memory, event->turn, event->index);
+    bool is_question = event->decision != NULL && strcmp(event->decision, "needs_info") == 0;
     if (call != NULL) {
         call->is_waiting = false;
+    }
+    end_questions(&agent->memory, event->request);
+    if (is_question && event->request != NULL) {
+        snprintf(agent->memory.asked, sizeof(agent->memory.asked), "%s", event->request);
+        agent->memory.evidence_calls = 0;
     }
 }
 
@@ -252,6 +267,7 @@ static void fold_tool_finished(struct agent *agent, const struct event_tool_fini
         strategy_is_reflection(event->output)) {
         memory->reflections++;
     }
+    memory->evidence_calls++;
     call->is_answered = true;
     call->is_error = !is_ok(event->outcome);
     buf_clear(&call->answer);
@@ -279,6 +295,44 @@ static void fold_plan(struct agent *agent, const struct event_plan_updated *even
     }
 }
 
+static void write_summary(const struct agent *agent, const struct event_history_compacted *event,
+                          struct model_message *ret_message)
+{
+    auto_buf struct buf text = {0};
+    buf_append(&text, event->summary == NULL ? "" : event->summary,
+               journal_output_len(event->summary, event->summary_len));
+    model_write_user(agent->model, buf_string(&text), ret_message);
+}
+
+void agent_add_summary(struct agent *agent, const struct journal_event *event)
+{
+    struct model_message message;
+    write_summary(agent, &event->history_compacted, &message);
+    history_add(&agent->memory.history, &message, event->seq);
+    agent->memory.history.head = agent->memory.history.count;
+}
+
+static void fold_compacted(struct agent *agent, const struct journal_event *event)
+{
+    struct agent_memory *memory = &agent->memory;
+    const struct event_history_compacted *compacted = &event->history_compacted;
+    size_t head = agent->carried > 0 ? 0 : 1;
+    size_t count = memory->history.count;
+    struct model_message message;
+    memory->is_compacting = false;
+    memory->compacted = (uint64_t)compacted->iteration;
+    memory->usage.tokens_in += compacted->tokens_in;
+    memory->usage.tokens_out += compacted->tokens_out;
+    if (compacted->replaced <= 0 || count < head || (size_t)compacted->replaced > count - head) {
+        return;
+    }
+    write_summary(agent, compacted, &message);
+    history_compact(&memory->history, head, (size_t)compacted->replaced, &message, event->seq);
+    if (agent->carried > 0) {
+        agent->carried = memory->history.count; /* The run has no messages of its own yet. */
+    }
+}
+
 void agent_fold(struct agent *agent, const struct journal_event *event)
 {
     if (event->type == JOURNAL_RUN_FINISHED) {
@@ -303,6 +357,12 @@ void agent_fold(struct agent *agent, const struct journal_event *event)
         fold_handoff_decided(agent, &event->handoff_decided);
     } else if (event->type == JOURNAL_PLAN_UPDATED) {
         fold_plan(agent, &event->plan_updated);
+    } else if (event->type == JOURNAL_HISTORY_COMPACTING) {
+        agent->memory.is_compacting = true;
+        agent->memory.compacted = (uint64_t)event->history_compacting.iteration;
+        agent->memory.usage.requests++;
+    } else if (event->type == JOURNAL_HISTORY_COMPACTED) {
+        fold_compacted(agent, event);
     } else if (event->type == JOURNAL_HISTORY_TRIMMED) {
         history_trim(&agent->memory.history, event->history_trimmed.window);
     }

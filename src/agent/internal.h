@@ -3,19 +3,35 @@
 #pragma once
 
 #include "agent/agent.h"
+#include "agent/compaction.h"
 #include "agent/content.h"
 #include "agent/fallback.h"
-#include "agent/history.h"
+#include "agent/history/history.h"
 #include "agent/memory/embedding.h"
 #include "agent/plan/plan.h"
 #include "agent/plan/strategy.h"
 #include "agent/spec/config.h"
 #include "agent/spending.h"
+#include "base/digest.h"
+#include "handoff/storage/store.h"
 #include "loop/driver/body_ports.h"
 #include "mcp/mcp.h"
 #include "model/key/environment.h"
+#include "model/model.h"
 #include "net/client/guard.h"
+#include "tool/operands.h"
 #include "tool/toolbox.h"
+
+/** A run that a call gave away, until it is recorded. */
+struct agent_delegation {
+    bool is_done;
+    char name[128]; /* of the other agent */
+    char run_id[ID_SIZE];
+    char outcome[24];
+    int64_t tokens;
+    int64_t cost_micro; /* COST_UNKNOWN = nobody knows */
+    int64_t duration_ns;
+};
 
 /** A call of the last reply, and what became of it. */
 struct agent_call {
@@ -59,13 +75,17 @@ struct agent_memory {
     enum model_stop stop;     /**< why it ended */
     struct agent_call *calls; /**< of the last reply, until all are answered */
     size_t call_count;
+    bool is_compacting;     /**< a summary was requested, and its result is not recorded */
+    uint64_t compacted;     /**< last iteration in which one was requested */
     int64_t reflections;    /**< requests to reflect that answered finish_task */
     enum run_finish finish; /**< accepted */
     char *summary;
     char *words;            /**< of the last reply */
     char *said[AGENT_SAID]; /**< what the person said last, in a ring; NULL = nothing yet */
     size_t said_count;
-    char *blocked; /**< why its answer was blocked; NULL = it was not */
+    char *blocked;          /**< why its answer was blocked; NULL = it was not */
+    char asked[ID_SIZE];    /**< handoff whose questions must be answered; "" = none */
+    int64_t evidence_calls; /**< since then */
 };
 
 struct agent {
@@ -85,6 +105,8 @@ struct agent {
     struct model *model;
     char *model_id; /* "provider:name" */
     struct agent_fallbacks fallbacks;
+    size_t context_bytes; /* of a conversation between iterations; 0 = the role gives no window */
+    struct agent_compaction compaction;
     struct dotenv *dotenv;
     struct net_guard guard;
     struct tool_surroundings surroundings; /* of tools and servers */
@@ -95,12 +117,15 @@ struct agent {
     struct embedding_usage document_usage; /* of its requests, not recorded yet */
     char **hide_paths;                     /* what tools and their commands must not reach; owned */
     char **protect_paths;                  /* or not change; owned */
+    struct agent_delegation delegation;    /* of the call under way */
     struct mcp_shared *shared;
     struct cancel *interrupt; /* of the answer under way, see agent_set_interrupt */
+    int64_t renew_ns;         /* between two renewals of the grant of a call that is being made */
     int64_t started_ns;       /* monotonic: when this process began the iteration; later by the time
                                  in which a person was waited for */
     char message[512];        /* why the body failed */
     bool has_failed;          /* in the last body */
+    bool offers_answers;      /* the model knows ANSWER_TOOL */
     bool is_resumed;          /* a conversation that was begun by another process, until its next
                                  answer */
 };
@@ -119,6 +144,8 @@ enum agent_next {
 void agent_record(struct agent *agent, const struct journal_event *event);
 /** Apply an event from the journal. Others' events are ignored. */
 void agent_fold(struct agent *agent, const struct journal_event *event);
+/** Add the summary of a compaction to a conversation that begins after what it replaced. */
+void agent_add_summary(struct agent *agent, const struct journal_event *event);
 /** A new iteration begins, or is continued. */
 void agent_begin_iteration(struct agent_memory *memory, uint64_t iteration);
 /** The iteration has its result: count those without a tool call. */
@@ -180,6 +207,7 @@ void agent_answer(struct agent *agent, size_t index, const char *outcome, const 
 
 enum agent_decision {
     DECISION_WAITS,    /**< nobody has decided: the call is left open */
+    DECISION_ASKED,    /**< a person has questions: they are the answer to the call */
     DECISION_APPROVED, /**< policies must be asked again, then agent_start_approved() */
     DECISION_REFUSED,  /**< the call must be answered */
 };
@@ -188,10 +216,42 @@ enum agent_decision {
 struct agent_matter {
     size_t index; /**< among the calls of the reply */
     const struct tool *tool;
-    const char *arguments; /**< JSON, as the call will be made */
-    const char *why;       /**< for people */
-    bool is_in_doubt;      /**< it may have had its effect already */
+    const char *arguments;                /**< JSON, as the call will be made */
+    const char *why;                      /**< for people */
+    bool is_in_doubt;                     /**< it may have had its effect already */
+    const char *answers;                  /**< to questions of people; NULL = none */
+    const struct policy_verdict *verdict; /**< VERDICT_ASK: which policies ask; NULL = none */
+    const struct handoff *before;         /**< a request that it follows upon; NULL = none */
+    struct json_object *said;             /**< the body of that request; NULL = not known */
 };
+
+/** How grave a matter is: what its policies say, and not less than when it was asked before. */
+enum handoff_level agent_matter_risk(const struct agent_matter *matter);
+/** Write why people are asked, the member `trigger` of a request. */
+void agent_trigger_write(const struct agent_matter *matter, struct json_writer *writer);
+
+/** What a decision is about; anything else is another action. */
+struct agent_action {
+    struct tool_operands operands;    /**< files that the call names */
+    char definition[DIGEST_HEX_SIZE]; /**< digest of the tool as it is defined */
+    char digest[HANDOFF_DIGEST_SIZE];
+};
+
+/**
+ * Find out what a call would do now.
+ * @param ret_action agent_action_fini(), also on failure
+ * @return 0; RONDO_ERR_INVALID or RONDO_ERR_LIMIT when nobody can decide about it
+ */
+int agent_action_read(const struct agent *agent, const struct agent_matter *matter,
+                      struct agent_action *ret_action, struct rondo_error *err);
+void agent_action_fini(struct agent_action *action);
+#define auto_agent_action __attribute__((cleanup(agent_action_fini)))
+/** Write it as the member `action` of a request. */
+void agent_action_write(const struct agent_matter *matter, const struct agent_action *action,
+                        struct json_writer *writer);
+/** Append what is not as it was in a request, for people. @param said its body; NULL = not known */
+void agent_action_compare(const struct agent_action *action, struct json_object *said,
+                          struct buf *ret_why);
 
 /**
  * Ask for a decision, or find the one there is. What is new is recorded, not committed.
@@ -208,6 +268,17 @@ int agent_seek_decision(struct agent *agent, const struct agent_matter *matter, 
  */
 int agent_start_approved(struct agent *agent, const struct agent_matter *matter,
                          struct buf *ret_why, struct rondo_error *err);
+
+/**
+ * In constraints.c: whether arguments are within the constraints of an approval.
+ * @param constraints an array: {kind, ...}; one that is not known does not hold
+ * @param ret_broken  otherwise: appended, the first one that does not hold, JSON
+ */
+bool agent_constraints_hold(struct json_object *constraints, struct json_object *arguments,
+                            int64_t now_ns, struct buf *ret_broken);
+
+/** Approved calls that are being made are not in doubt yet. */
+void agent_renew_grant(const struct agent *agent, size_t index, const char *request);
 
 /** The approved call has a result. What fails here leaves the action shown as in doubt. */
 void agent_finish_approved(struct agent *agent, size_t index, const struct tool_result *result);
@@ -227,6 +298,50 @@ struct agent_request agent_request_of(const struct agent *agent, size_t index);
 /** The call was judged without it: nobody needs to decide, and what was decided is not used. */
 void agent_drop_request(struct agent *agent, const struct agent_request *request);
 
+/** Where the handoffs of the agent's store are. */
+struct handoff_store agent_handoffs(const struct agent *agent);
+
+/* ---- questions.c: questions of people, and answers ------------------------------------------- */
+
+/** The tool that carries answers; there while questions are open. */
+#define ANSWER_TOOL "answer_questions"
+struct model_tool agent_answer_tool(void);
+
+/** Whether the agent must answer questions first. */
+bool agent_has_questions(const struct agent *agent);
+
+/** Append the questions about a call, for the model. */
+void agent_write_questions(const struct agent *agent, const char *tool, const char *request,
+                           struct buf *ret_text);
+
+/**
+ * Whether a tool may be called while questions are open: it must only read, and not too often.
+ * @param ret_why otherwise: appended, for the model
+ */
+bool agent_may_look(struct agent *agent, const struct tool *tool, struct buf *ret_why);
+
+/** The call that was asked about: it is made in place of the one that answers. */
+struct agent_original {
+    struct buf tool;
+    struct buf arguments; /**< JSON */
+};
+void agent_original_fini(struct agent_original *original);
+#define auto_agent_original __attribute__((cleanup(agent_original_fini)))
+
+/**
+ * Send the answers of a call, once, and find the call that was asked about.
+ * @param ret_original agent_original_fini(), also on failure
+ * @param ret_why      DECISION_REFUSED: appended, for the model
+ * @return DECISION_APPROVED: the original must go through all gates; DECISION_REFUSED; a code
+ */
+int agent_answer_questions(struct agent *agent, size_t index, struct agent_original *ret_original,
+                           struct buf *ret_why, struct rondo_error *err);
+
+/** In handoff.c: send answers, with the same request or, if the action has changed, another one. */
+int agent_send_answers(struct agent *agent, size_t index, const struct agent_original *original,
+                       const char *request, const char *answers, struct buf *ret_why,
+                       struct rondo_error *err);
+
 /* ---- agent_batch.c: calls side by side ------------------------------------------------------- */
 
 /** One call that is ready to be made. */
@@ -235,8 +350,10 @@ struct agent_job {
     const struct tool *tool;
     struct json_object *arguments; /**< owned by the job's creator */
     char key[ID_SIZE + 48];        /**< idempotency key */
+    char request[ID_SIZE];         /**< whose approval it uses; "" = none */
     struct tool_result result;
     int64_t duration_ns;
+    bool is_over;
 };
 
 /**
@@ -286,6 +403,28 @@ int agent_open_follow_ups(struct agent *agent, struct rondo_error *err);
 
 /** Add the tool `clarify`, if the role has it. */
 int agent_open_clarify(struct agent *agent, struct rondo_error *err);
+
+/* ---- delegate.c, delegate_run.c: work for other agents --------------------------------------- */
+
+/** Add the tools of entries `delegate`. */
+int agent_open_delegates(struct agent *agent, struct rondo_error *err);
+/** Record what a run used that a call gave away; before the result of that. */
+void agent_record_delegation(struct agent *agent);
+
+/** Work for another role. Borrowed. */
+struct agent_order {
+    const char *name; /**< of the agent, as the role calls it */
+    const char *path; /**< of its role, as the run has recorded it */
+    const char *prompt;
+    int64_t depth; /**< of its run; 1 = this one was given to nobody */
+    int64_t timeout_ns;
+    const char *memory_path; /**< of shared memories; NULL = it has its own */
+    int64_t max_memories;
+};
+
+/** Execute the run of an order, or continue it, and answer the call. On the call's thread. */
+void agent_run_order(struct agent *outer, const struct agent_order *order,
+                     const struct tool_call *call, struct tool_result *ret_result);
 
 /* ---- agent_verify.c: exit conditions that tools verify --------------------------------------- */
 

@@ -2,6 +2,7 @@
 /* Opening an agent: its keys, its model, its tools, and what it knows already. */
 #include "agent/internal.h"
 #include "agent/output.h"
+#include "agent/spec/delegates.h"
 
 #include "agent/documents.h"
 #include "agent/memory/memories.h"
@@ -112,6 +113,7 @@ static void describe_surroundings(struct agent *agent, const struct loop_spec *s
     agent->surroundings = (struct tool_surroundings){
         .workspace = agent->workspace,
         .role_folder = role->folder,
+        .starts_in_workspace = spec->work != NULL, /* a task of a PRD has a tree of its own */
         .model_provider = agent->config.provider,
         .model_name = agent->config.model,
         .dotenv = agent->dotenv,
@@ -190,6 +192,7 @@ static int open_tools(struct agent *agent, const struct loop_spec *spec, struct 
     r = r < 0 ? r : agent_open_documents(agent, err);
     r = r < 0 ? r : open_skills(agent, err);
     r = r < 0 ? r : agent_open_clarify(agent, err);
+    r = r < 0 ? r : agent_open_delegates(agent, err);
     return r < 0 ? r : agent_open_follow_ups(agent, err);
 }
 
@@ -242,6 +245,15 @@ static int open_memories(struct agent *agent, const char *agent_id, struct rondo
     return agent_memories_open(&parts, agent->toolbox, &agent->memories, err);
 }
 
+/** `context_window` of the role's model: three quarters of it are for the conversation, and a token
+ * is about four bytes. */
+static size_t context_bytes(const struct role *role)
+{
+    struct json_object *model = json_member(json_member(role->normal, "spec"), "model");
+    int64_t tokens = json_get_int(model, "context_window", 0);
+    return tokens <= 0 ? 0 : tokens > INT32_MAX ? SIZE_MAX : (size_t)tokens * 3;
+}
+
 /** The system prompt is the run's; what it must answer with follows from its role. */
 static void set_system(struct agent *agent)
 {
@@ -261,6 +273,12 @@ static void set_system(struct agent *agent)
 static int open_all(struct agent *agent, const struct loop_spec *spec, struct rondo_error *err)
 {
     int r = agent_config_read(spec->agent, &agent->config, err);
+    if (r == 0 && agent->config.depth > 0 && !agent->parts.is_inside) {
+        char parent[ID_SIZE] = "";
+        delegates_find_parent(spec, parent);
+        r = error_set(err, RONDO_ERR_STATE,
+                      "run %s has given this one away and continues it: resume that one", parent);
+    }
     if (r == 0) {
         r = check_protected(&agent->config, err);
     }
@@ -278,6 +296,9 @@ static int open_all(struct agent *agent, const struct loop_spec *spec, struct ro
     }
     if (r == 0) {
         r = fallback_open(agent, err);
+    }
+    if (r == 0) {
+        r = compaction_open(agent, err);
     }
     if (r == 0) {
         r = check_cost_limit(agent, spec, err);
@@ -298,6 +319,7 @@ static int open_all(struct agent *agent, const struct loop_spec *spec, struct ro
         return r;
     }
     strategy_read(agent->config.role, &agent->strategy);
+    agent->context_bytes = context_bytes(agent->config.role);
     r = agent_check_own_tools(agent, err);
     if (r < 0) {
         return r;
@@ -316,6 +338,7 @@ int agent_open(struct runtime *runtime, const struct loop_spec *spec,
     }
     struct agent *agent = memory_new_zero(1, sizeof(*agent));
     agent->runtime = runtime;
+    agent->renew_ns = handoff_default_rules.lease_ns / 3;
     agent->parts = *parts;
     agent->workspace = memory_dup_string(spec->workspace);
     agent->agent_folders[0] = agent->workspace;
@@ -331,7 +354,7 @@ int agent_open(struct runtime *runtime, const struct loop_spec *spec,
 void agent_tell_policies(const struct agent *agent)
 {
     size_t count = toolbox_count(agent->toolbox);
-    struct policy_resource *resources = memory_new_zero(count + 3, sizeof(*resources));
+    struct policy_resource *resources = memory_new_zero(count + 4, sizeof(*resources));
     for (size_t i = 0; i < count; i++) {
         const struct tool *tool = toolbox_at(agent->toolbox, i);
         resources[i] = (struct policy_resource){
@@ -339,6 +362,7 @@ void agent_tell_policies(const struct agent *agent)
             .id = tool->name,
             .origin = tool->server == NULL ? "" : tool->server,
             .is_read_only = tool->is_read_only || tool->is_pure,
+            .needs_confirmation = tool->needs_confirmation,
         };
     }
     resources[count] = (struct policy_resource){
@@ -349,8 +373,20 @@ void agent_tell_policies(const struct agent *agent)
     size_t end = count + 1;
     end += agent_memories_model(agent->memories, &resources[end]);
     end += agent_document_model(agent, &resources[end]);
+    end += compaction_model(agent, &resources[end]);
     loop_set_resources(agent->loop, resources, end);
     free(resources);
+}
+
+/** What is left of turns before those. */
+static void add_carried_summary(struct agent *agent)
+{
+    struct model_message message;
+    if (agent->config.carried_summary != NULL) {
+        model_write_user(agent->model, agent->config.carried_summary, &message);
+        history_add(&agent->memory.history, &message, 0);
+        agent->carried++;
+    }
 }
 
 /** Words and answer of an earlier turn. Words that the filter has refused stay out. */
@@ -374,6 +410,7 @@ static void add_carried(struct agent *agent)
 {
     struct json_object *texts = agent->config.carried;
     size_t count = json_length(texts);
+    add_carried_summary(agent);
     for (size_t i = 0; i + 1 < count; i += 2) {
         add_turn(agent, json_object_get_string(json_object_array_get_idx(texts, i)),
                  json_object_get_string(json_object_array_get_idx(texts, i + 1)));
@@ -422,6 +459,7 @@ void agent_free(struct agent *agent)
     spending_fini(&agent->spending);
     model_free(agent->model);
     fallback_fini(&agent->fallbacks);
+    compaction_fini(&agent->compaction);
     dotenv_free(agent->dotenv);
     json_object_put(agent->security);
     agent_config_fini(&agent->config);

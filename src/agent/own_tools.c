@@ -97,9 +97,9 @@ int agent_check_own_tools(const struct agent *agent, struct rondo_error *err)
 {
     for (size_t i = 0; i < toolbox_count(agent->toolbox); i++) {
         const char *name = toolbox_at(agent->toolbox, i)->name;
-        if (agent_is_own_tool(agent, name)) {
+        if (agent_is_own_tool(agent, name) || strcmp(name, ANSWER_TOOL) == 0) {
             return error_set(err, RONDO_ERR_INVALID,
-                             "a tool \"%s\" has the name of one of `todo`; exclude it "
+                             "a tool \"%s\" has the name of one of Rondo's own; exclude it "
                              "(`tool_exclude` of an mcp entry) or give it a prefix (`tool_prefix`)",
                              name);
         }
@@ -119,7 +119,8 @@ void agent_offer_tools(struct agent *agent)
     while (agent->strategy.has_todo && todo_tool_at(todo_count) != NULL) {
         todo_count++;
     }
-    struct model_tool *tools = memory_new_zero(count + OWN_TOOL_COUNT + todo_count, sizeof(*tools));
+    struct model_tool *tools =
+        memory_new_zero(count + OWN_TOOL_COUNT + todo_count + 1, sizeof(*tools));
     toolbox_describe(agent->toolbox, tools);
     for (size_t i = 0; i < OWN_TOOL_COUNT; i++) {
         if (is_offered(agent, i)) {
@@ -134,6 +135,10 @@ void agent_offer_tools(struct agent *agent)
         const struct todo_tool *tool = todo_tool_at(i);
         tools[count++] = (struct model_tool){
             .name = tool->name, .description = tool->description, .schema = tool->schema};
+    }
+    agent->offers_answers = agent_has_questions(agent);
+    if (agent->offers_answers) {
+        tools[count++] = agent_answer_tool();
     }
     model_set_tools(agent->model, tools, count);
     free(tools);

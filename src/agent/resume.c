@@ -11,8 +11,10 @@
 #include "journal/reader.h"
 
 #include <json-c/json.h>
+#include <stdio.h>
 
-#define AGENT_STATE_FORMAT 1
+/** Format of a state; the second one has a summary in its conversation. */
+#define AGENT_STATE_FORMAT 2
 
 int agent_save(struct agent *agent, struct rondo_error *err)
 {
@@ -22,20 +24,28 @@ int agent_save(struct agent *agent, struct rondo_error *err)
     auto_buf struct buf plan = {0};
     struct json_writer writer = json_writer(&json);
     json_begin_object(&writer, NULL);
-    json_write_int(&writer, "format", AGENT_STATE_FORMAT);
+    json_write_int(&writer, "format", history->head > 0 ? AGENT_STATE_FORMAT : 1);
     json_write_int(&writer, "seq", (int64_t)loop_state(agent->loop)->seq);
     size_t first = agent->carried; /* What was taken over is in the run's options. */
     if (history->count > first) {
         uint64_t behind = loop_state(agent->loop)->seq + 1;
         json_write_int(&writer, "first", (int64_t)history->seqs[first]);
+        size_t second = history->head > first ? history->head : first + 1;
         json_write_int(&writer, "from",
-                       (int64_t)(history->count > first + 1 ? history->seqs[first + 1] : behind));
+                       (int64_t)(history->count > second ? history->seqs[second] : behind));
+    }
+    if (history->head > 0) {
+        json_write_int(&writer, "summary", (int64_t)history->seqs[history->head - 1]);
     }
     json_write_int(&writer, "attempt", memory->is_request_open ? memory->attempt : 0);
     json_write_int(&writer, "iteration", (int64_t)memory->iteration);
     json_write_int(&writer, "tool_calls", memory->usage.tool_calls);
     json_write_int(&writer, "idle", memory->idle);
     json_write_int(&writer, "reflections", memory->reflections);
+    if (memory->asked[0] != '\0') {
+        json_write_string(&writer, "asked", memory->asked);
+        json_write_int(&writer, "evidence_calls", memory->evidence_calls);
+    }
     plan_write_json(&memory->plan, &plan);
     json_write_raw(&writer, "plan", buf_string(&plan));
     json_end_object(&writer);
@@ -48,7 +58,8 @@ struct conversation_loading {
     uint64_t first; /* event of the first message; 0 = there is none */
     uint64_t saved; /* last event that the state covers */
     struct json_object *state;
-    bool is_behind; /* of `saved` */
+    bool is_behind;  /* of `saved` */
+    bool is_summary; /* the one event that is read is the summary of the conversation */
 };
 
 /**
@@ -67,9 +78,32 @@ static void pass_saved(struct conversation_loading *loading)
     memory->usage.tool_calls = json_get_int(state, "tool_calls", 0);
     memory->idle = json_get_int(state, "idle", 0);
     memory->reflections = json_get_int(state, "reflections", 0);
+    snprintf(memory->asked, sizeof(memory->asked), "%s", json_get_string(state, "asked", ""));
+    memory->evidence_calls = json_get_int(state, "evidence_calls", 0);
     plan_fini(&memory->plan);
     if (json_object_object_get_ex(state, "plan", &plan)) {
         plan_load(&memory->plan, plan);
+    }
+}
+
+/** Changes of the conversation that are in its saved form already. */
+static bool is_applied(const struct conversation_loading *loading, enum journal_type type)
+{
+    return !loading->is_behind &&
+           (type == JOURNAL_HISTORY_TRIMMED || type == JOURNAL_HISTORY_COMPACTING ||
+            type == JOURNAL_HISTORY_COMPACTED);
+}
+
+/** The summary of what a turn took over replaces it; another one follows the first message. */
+static void load_summary(struct agent *agent, const struct journal_event *event)
+{
+    if (event->type != JOURNAL_HISTORY_COMPACTED) {
+        return;
+    }
+    if (agent->carried > 0) {
+        agent_fold(agent, event);
+    } else {
+        agent_add_summary(agent, event);
     }
 }
 
@@ -80,8 +114,9 @@ static bool load_event(const struct journal_entry *entry, void *context)
         pass_saved(loading);
     }
     /* The window is what was left after trimming: of what is in it nothing was dropped. */
-    bool was_trimmed = entry->event.type == JOURNAL_HISTORY_TRIMMED && !loading->is_behind;
-    if (entry->is_known && !was_trimmed) {
+    if (loading->is_summary && entry->is_known) {
+        load_summary(loading->agent, &entry->event);
+    } else if (entry->is_known && !is_applied(loading, entry->event.type)) {
         agent_fold(loading->agent, &entry->event);
     }
     return true;
@@ -93,6 +128,16 @@ static int visit(struct conversation_loading *loading, uint64_t after, uint32_t 
     struct agent *agent = loading->agent;
     return journal_visit(runtime_store(loop_runtime(agent->loop)), loop_run_id(agent->loop), after,
                          limit, load_event, loading, err);
+}
+
+/** Read the summary that a state names. */
+static int visit_summary(struct conversation_loading *loading, struct rondo_error *err)
+{
+    uint64_t summary = (uint64_t)json_get_int(loading->state, "summary", 0);
+    loading->is_summary = true;
+    int r = summary > 0 ? visit(loading, summary - 1, 1, err) : 0;
+    loading->is_summary = false;
+    return r;
 }
 
 /** A call without a result may have had its effect, or not. */
@@ -113,9 +158,13 @@ static int load_with(struct agent *agent, struct json_object *state, struct rond
         .state = state,
     };
     uint64_t from = (uint64_t)json_get_int(state, "from", 0);
-    int r = 0;
-    if (loading.first > 0) {
+    bool is_turn = agent->carried > 0;
+    int r = is_turn ? visit_summary(&loading, err) : 0;
+    if (r == 0 && loading.first > 0) {
         r = visit(&loading, loading.first - 1, 1, err);
+    }
+    if (r == 0 && !is_turn) {
+        r = visit_summary(&loading, err);
     }
     if (r == 0) {
         uint64_t after = from > 0 ? from - 1 : loading.saved;

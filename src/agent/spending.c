@@ -208,20 +208,20 @@ int spending_wait(struct agent *agent, struct rondo_error *err)
     return next;
 }
 
-void spending_reserve(struct agent *agent)
+void spending_reserve(struct agent *agent, const struct model *model,
+                      const struct model_message *messages, size_t count)
 {
     struct agent_spending *spending = &agent->spending;
     if (!spending->is_limited) {
         return;
     }
     struct ledger_request *request = &spending->request;
-    const struct history *history = &agent->memory.history;
     snprintf(request->run_id, sizeof(request->run_id), "%s", loop_run_id(agent->loop));
     request->epoch = loop_state(agent->loop)->epoch;
     request->number = loop_state(agent->loop)->seq;
     request->day = spending->day;
-    request->reserved.tokens = model_estimate(agent->model, history->messages, history->count,
-                                              &request->reserved.cost_micro);
+    request->reserved.tokens =
+        model_estimate(model, messages, count, &request->reserved.cost_micro);
     spending->is_reserving = true;
     spending->verdict = BUDGET_RESERVED;
     attach_update(agent);
@@ -356,6 +356,23 @@ int spending_settle(struct agent *agent, const struct model_reply *reply, struct
         }
     }
     return loop_commit(agent->loop, err);
+}
+
+struct budget_amount spending_left(struct agent *agent)
+{
+    const struct agent_spending *spending = &agent->spending;
+    struct budget_amount left = {INT64_MAX, INT64_MAX};
+    if (!spending->is_limited || look(agent, NULL) < 0) {
+        return left; /* What cannot be read ends the run with its next request. */
+    }
+    for (enum budget_kind kind = 0; kind < BUDGET_KIND_COUNT; kind++) {
+        int64_t limit = spending->rules.limits.limits[kind];
+        int64_t *place = budget_kinds[kind].is_cost ? &left.cost_micro : &left.tokens;
+        int64_t free = limit - ledger_used(spending->ledger, kind, spending->day);
+        free = free < 1 ? 1 : free;
+        *place = limit > 0 && free < *place ? free : *place;
+    }
+    return left;
 }
 
 void spending_add(struct agent *agent, struct budget_amount used)

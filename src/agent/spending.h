@@ -10,6 +10,8 @@
 #include "loop/driver/body_ports.h"
 
 struct agent;
+struct model;
+struct model_message;
 struct model_reply;
 
 struct agent_spending {
@@ -48,8 +50,13 @@ void spending_fini(struct agent_spending *spending);
  */
 int spending_wait(struct agent *agent, struct rondo_error *err);
 
-/** Reserve the request whose intent was recorded last, with the next commit. */
-void spending_reserve(struct agent *agent);
+/**
+ * Reserve the request whose intent was recorded last, with the next commit.
+ * @param model    the one that is asked
+ * @param messages that it is sent
+ */
+void spending_reserve(struct agent *agent, const struct model *model,
+                      const struct model_message *messages, size_t count);
 
 /**
  * After that commit: what was free before may be reserved by others now. Then wait, and try again.
@@ -59,6 +66,12 @@ int spending_confirm(struct agent *agent, struct rondo_error *err);
 
 /** Settle the request with the next commit. Warns of a budget that is nearly used up. */
 int spending_settle(struct agent *agent, const struct model_reply *reply, struct rondo_error *err);
+
+/**
+ * What the budgets leave at the moment: tokens, and millionths; INT64_MAX where none limits them.
+ * Never below 1, so that it can be the limit of a run.
+ */
+struct budget_amount spending_left(struct agent *agent);
 
 /** Count what was used beside requests of the conversation, with the next commit. */
 void spending_add(struct agent *agent, struct budget_amount used);

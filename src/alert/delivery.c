@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/json/json.h"
 #include "base/memory.h"
+#include "loop/owner.h"
 #include "store/find.h"
 
 #include <inttypes.h>
@@ -70,6 +71,7 @@ struct delivery delivery_again(const struct delivery *dead, int64_t now_ns)
 {
     struct delivery again = *dead;
     again.attempts = 0;
+    again.by[0] = '\0';
     set_key(&again, now_ns);
     return again;
 }
@@ -86,6 +88,7 @@ void delivery_encode(const struct delivery *delivery, struct buf *ret_json)
     json_write_int(&writer, "due_ns", delivery->due_ns);
     json_write_int(&writer, "created_ns", delivery->created_ns);
     json_write_int(&writer, "epoch", delivery->epoch);
+    json_write_string(&writer, "by", delivery->by[0] == '\0' ? NULL : delivery->by);
     json_write_string(&writer, "error", delivery->error[0] == '\0' ? NULL : delivery->error);
     json_write_raw(&writer, "warning", delivery->warning);
     json_end_object(&writer);
@@ -112,6 +115,7 @@ int delivery_decode(const struct store_document *document, struct delivery *ret_
     snprintf(delivery.key, sizeof(delivery.key), "%s", document->key);
     snprintf(delivery.id, sizeof(delivery.id), "%s", json_get_string(root, "id", ""));
     snprintf(delivery.sink, sizeof(delivery.sink), "%s", json_get_string(root, "sink", ""));
+    snprintf(delivery.by, sizeof(delivery.by), "%s", json_get_string(root, "by", ""));
     snprintf(delivery.error, sizeof(delivery.error), "%s", json_get_string(root, "error", ""));
     *ret_delivery = delivery;
     return 0;
@@ -153,7 +157,8 @@ static bool is_busy(const struct delivery_busy *busy, const char *key)
 }
 
 struct delivery_search {
-    char now[KEY_DIGITS + 2]; /* keys of what is due are not after it */
+    char now[KEY_DIGITS + 2];   /* keys of what is due are not after it */
+    char until[KEY_DIGITS + 2]; /* nor those of attempts after this */
     const struct delivery_busy *busy;
     bool is_found;
     struct delivery found;
@@ -161,14 +166,33 @@ struct delivery_search {
     char damaged[STORE_KEY_LEN + 1]; /* a document that is none; "" = none */
 };
 
+/** Whether an attempt is under way in a process that is certainly dead. */
+static bool is_left(const struct store_document *document)
+{
+    static const char mark[] = "\"by\":\"pid=";
+    struct delivery delivery;
+    /* Most wait for their time: those are not read. */
+    if (memmem(document->data, document->data_len, mark, sizeof(mark) - 1) == NULL ||
+        delivery_decode(document, &delivery, NULL) < 0) {
+        return false;
+    }
+    bool is_dead = delivery.by[0] != '\0' && owner_is_dead(delivery.by);
+    delivery_fini(&delivery);
+    return is_dead;
+}
+
+/** What is due comes first. */
 static bool find_due(const struct store_document *document, void *context)
 {
     struct delivery_search *search = context;
-    if (strcmp(document->key, search->now) >= 0) {
+    bool is_due = strcmp(document->key, search->now) < 0;
+    if (!is_due && search->next_ns == INT64_MAX) {
         search->next_ns = strtoll(document->key, NULL, 10);
+    }
+    if (!is_due && strcmp(document->key, search->until) >= 0) {
         return false;
     }
-    if (is_busy(search->busy, document->key)) {
+    if (is_busy(search->busy, document->key) || (!is_due && !is_left(document))) {
         return true;
     }
     search->is_found = delivery_decode(document, &search->found, NULL) == 0;
@@ -206,11 +230,12 @@ static int replace(struct store *store, const struct delivery *old, const struct
 }
 
 /** Move what was found past the time that its attempt may take. */
-static int claim_delivery(struct store *store, struct delivery *delivery, int64_t now_ns,
-                          bool *ret_is_taken, struct rondo_error *err)
+static int claim_delivery(struct store *store, struct delivery *delivery, const char *by,
+                          int64_t now_ns, bool *ret_is_taken, struct rondo_error *err)
 {
     struct delivery old = *delivery;
     delivery->attempts++;
+    snprintf(delivery->by, sizeof(delivery->by), "%s", by);
     set_key(delivery, now_ns + DELIVERY_CLAIM_NS);
     int r = replace(store, &old, delivery, DELIVERY_COLLECTION, ret_is_taken, err);
     delivery->version = 1;
@@ -233,6 +258,8 @@ int delivery_claim(struct store *store, int64_t now_ns, const struct delivery_bu
     for (;;) {
         struct delivery_search search = {.busy = busy, .next_ns = INT64_MAX};
         snprintf(search.now, sizeof(search.now), "%0*" PRId64 ".", KEY_DIGITS, now_ns);
+        snprintf(search.until, sizeof(search.until), "%0*" PRId64 ".", KEY_DIGITS,
+                 now_ns + DELIVERY_CLAIM_NS);
         int r = store->ops->read_documents(store, &query, find_due, &search, err);
         if (r == 0 && search.damaged[0] != '\0') {
             r = drop_damaged(store, search.damaged, err);
@@ -242,7 +269,7 @@ int delivery_claim(struct store *store, int64_t now_ns, const struct delivery_bu
         }
         bool is_taken = false;
         if (r == 0 && search.is_found) {
-            r = claim_delivery(store, &search.found, now_ns, &is_taken, err);
+            r = claim_delivery(store, &search.found, busy->by, now_ns, &is_taken, err);
         }
         if (r == 0 && search.is_found && !is_taken) {
             delivery_fini(&search.found); /* Another server was first: look again. */
@@ -287,6 +314,7 @@ int delivery_settle(struct store *store, struct delivery *delivery, enum deliver
 {
     struct delivery next = *delivery;
     bool is_applied = false;
+    next.by[0] = '\0';
     bool is_last = outcome == DELIVERY_FAILED && delivery->attempts >= DELIVERY_ATTEMPTS &&
                    delivery->attempts > delivery->more_attempts;
     bool is_dead = outcome == DELIVERY_DEAD || is_last;

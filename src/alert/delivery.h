@@ -2,9 +2,10 @@
 /*
  * Deliveries: one warning on its way to one sink. Each is a document of the store; its key begins
  * with the time at which it is due, so what is due comes first. An attempt first
- * moves it into the future by DELIVERY_CLAIM_NS, in a transaction that only one process can win. So
- * two servers on one store do not both attempt it, and one that dies leaves it to be attempted
- * again. A receiver may get a warning twice, with the same webhook-id, when a process dies between
+ * moves it into the future by DELIVERY_CLAIM_NS, in a transaction that only one process can win,
+ * and names the process. So two servers on one store do not both attempt it. One that dies leaves
+ * it to be attempted again: at once by a process that can tell that it is dead, else after that
+ * time. A receiver may get a warning twice, with the same webhook-id, when a process dies between
  * the attempt and its record. The order of deliveries to a sink is not promised.
  */
 #pragma once
@@ -38,6 +39,7 @@ struct delivery {
     int64_t created_ns;
     int64_t epoch;                   /**< of the run, for its trace */
     int64_t more_attempts;           /**< retries that its sink asks for; not stored */
+    char by[STORE_OWNER_SIZE];       /**< process whose attempt is under way; "" = none */
     char error[DELIVERY_ERROR_SIZE]; /**< of the last attempt; "" = none was made */
     char *warning;                   /**< JSON; owned */
 };
@@ -59,15 +61,17 @@ int delivery_decode(const struct store_document *document, struct delivery *ret_
 /** Append the form for people and programs. */
 void delivery_show(const struct delivery *delivery, bool is_dead, struct buf *ret_json);
 
-/** Marks of sinks that an attempt is under way to. */
+/** Who takes deliveries, and of which sinks none: an attempt is under way to them. */
 struct delivery_busy {
+    const char *by; /**< this process (owner_new) */
     const char (*marks)[SINK_MARK_SIZE];
     size_t count;
     const char *only; /**< a part of the ids of those that may be taken; NULL = all */
 };
 
 /**
- * Take the next delivery that is due and whose sink is not busy.
+ * Take the next delivery that is due, or whose attempt a dead process has left, and whose sink is
+ * not busy.
  * @param ret_is_found whether there is one: then *ret_delivery, delivery_fini()
  * @param ret_next_ns  else when the first will be due; INT64_MAX = none waits
  */

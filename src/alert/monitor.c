@@ -5,6 +5,7 @@
 #include "alert/monitor_internal.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "loop/owner.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -125,10 +126,12 @@ static struct monitor *make(const struct monitor_options *options)
     monitor->writer = options->writer;
     monitor->store = writer_store(options->writer);
     monitor->http = options->http;
+    monitor->runtime = options->runtime;
     monitor->supervisor = memory_dup_string(options->supervisor);
     monitor->base_url = memory_dup_string(options->base_url);
     monitor->clock = options->clock == NULL ? clock_system() : options->clock;
     monitor->random = options->random == NULL ? random_system() : options->random;
+    owner_new(random_system(), monitor->owner);
     monitor->stall_ns = options->stall_ns == 0 ? MONITOR_DEFAULT_STALL_NS : options->stall_ns;
     monitor->has_no_thread = options->has_no_thread;
     monitor->log = options->log;

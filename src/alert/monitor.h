@@ -23,6 +23,7 @@
 struct http_client;
 struct json_object;
 struct monitor;
+struct runtime;
 
 #define MONITOR_DEFAULT_STALL_NS INT64_C(600000000000)
 /** Warnings of older events are not made when the first monitor of a store begins. */
@@ -31,8 +32,10 @@ struct monitor;
 #define MONITOR_DELIVERIES 4
 
 struct monitor_options {
-    struct writer *writer;     /**< borrowed, as the next ones */
-    struct http_client *http;  /**< for webhooks */
+    struct writer *writer;    /**< borrowed, as the next ones */
+    struct http_client *http; /**< for webhooks */
+    struct runtime
+        *runtime; /**< its desk file says what warnings may not show; NULL = there is none */
     const char *supervisor;    /**< for commands, as in struct runtime_options */
     const struct clock *clock; /**< NULL = the machine's */
     struct random *random;     /**< NULL = the kernel's */

@@ -105,7 +105,7 @@ static void attempt(struct monitor *monitor, struct delivery *delivery)
 int monitor_deliver_due(struct monitor *monitor, const char *run_id, struct rondo_error *err)
 {
     for (;;) {
-        struct delivery_busy nobody = {.only = run_id};
+        struct delivery_busy nobody = {.by = monitor->owner, .only = run_id};
         struct delivery delivery;
         bool is_found = false;
         int64_t next_ns = 0;
@@ -147,6 +147,7 @@ static bool find_due(struct monitor *monitor, struct delivery *ret_delivery)
     bool is_found = false;
     while (!monitor->is_ending && !is_found) {
         struct delivery_busy busy = {
+            .by = monitor->owner,
             .marks = (const char(*)[SINK_MARK_SIZE])monitor->busy,
             .count = monitor->busy_count,
         };

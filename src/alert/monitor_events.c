@@ -9,6 +9,8 @@
 #include "base/error.h"
 #include "base/json/json.h"
 #include "base/memory.h"
+#include "handoff/desks/desks.h"
+#include "loop/runtime.h"
 
 #include <inttypes.h>
 #include <json-c/json.h>
@@ -18,6 +20,8 @@
 
 /** Events between a denial and the run's end: policies, a last checkpoint. */
 #define DENIAL_DISTANCE 8
+/** Bytes of an event that says why a PRD's file cannot be used; one with tasks is no warning. */
+#define COMPLAINT_BYTES 8192
 
 struct warning *monitor_add_found(struct monitor *monitor, int64_t epoch)
 {
@@ -52,7 +56,8 @@ static bool take_event(const struct store_event *event, void *context)
     page->reached = event->position;
     page->seen++;
     bool is_old = event->position <= page->history && event->time_ns < page->warn_from_ns;
-    if (is_old || !warning_is_wanted(event->type, &item->type, &item->kind)) {
+    if (is_old || !warning_is_wanted(event->type, &item->type, &item->kind) ||
+        (item->type == JOURNAL_TASKS_READ && event->data_len > COMPLAINT_BYTES)) {
         return true;
     }
     snprintf(item->run_id, sizeof(item->run_id), "%s", event->run_id);
@@ -150,6 +155,13 @@ static void clear_note(struct run_note *note)
     note->stalled_seq = 0;
 }
 
+/** What comes of an attempt is told by the PRD's run: here only what a policy has denied. */
+static bool is_told_by_parent(const struct wanted_event *item, const struct journal_event *event)
+{
+    return item->kind == WARNING_LIMIT || item->kind == WARNING_ENDED_BADLY ||
+           (item->type == JOURNAL_GATE_DENIED && event->gate_denied.limit_name != NULL);
+}
+
 static int decide(struct monitor *monitor, const struct wanted_event *item,
                   const struct journal_event *event, struct run_note *note, bool *ret_is_wanted,
                   struct rondo_error *err)
@@ -157,6 +169,9 @@ static int decide(struct monitor *monitor, const struct wanted_event *item,
     bool is_told = false;
     int r = 0;
     switch (item->kind) {
+    case WARNING_TASK:
+        *ret_is_wanted = event->type != JOURNAL_TASKS_READ || event->tasks_read.message != NULL;
+        return 0;
     case WARNING_ENDED_BADLY:
         clear_note(note);
         *ret_is_wanted =
@@ -186,12 +201,42 @@ static int decide(struct monitor *monitor, const struct wanted_event *item,
     return 0;
 }
 
+/** Sinks are of no person: where a rule of the desk file hides values of an agent's requests, what
+ * may repeat them is left out, and the inbox shows it to those who may see it. */
+static void hide_values(const struct monitor *monitor, const char *agent_id,
+                        struct journal_event *event)
+{
+    if (monitor->runtime == NULL) {
+        return;
+    }
+    struct handoff_store handoffs = runtime_handoffs(monitor->runtime);
+    struct redact_view view = desks_view(handoffs.desks, NULL, agent_id, NULL);
+    if (!redact_hides(&view)) {
+        return;
+    }
+    if (event->type == JOURNAL_HANDOFF_REQUESTED) {
+        event->handoff_requested.reason = NULL;
+    } else if (event->type == JOURNAL_STEP_DENIED) {
+        event->step_denied.message = NULL;
+        event->step_denied.reason = NULL;
+    }
+}
+
+static bool is_completed(const struct journal_event *event)
+{
+    return event->type == JOURNAL_RUN_FINISHED && event->run_finished.status != NULL &&
+           strcmp(event->run_finished.status, rondo_status_name(RONDO_COMPLETED)) == 0;
+}
+
 static void add_warning(struct monitor *monitor, const struct wanted_event *item,
                         const struct journal_event *event, const struct run_note *note,
                         int64_t epoch)
 {
     struct warning *warning = monitor_add_found(monitor, epoch);
-    warning_from_event(event, item->kind, warning);
+    struct journal_event shown = *event;
+    hide_values(monitor, note->agent_id, &shown);
+    bool is_done = is_completed(event);
+    warning_from_event(&shown, is_done ? WARNING_TASK : item->kind, warning);
     snprintf(warning->id, sizeof(warning->id), "%020" PRIu64, item->position);
     snprintf(warning->run_id, sizeof(warning->run_id), "%s", item->run_id);
     snprintf(warning->agent_id, sizeof(warning->agent_id), "%s", note->agent_id);
@@ -251,6 +296,8 @@ static int weigh(struct monitor *monitor, const struct wanted_event *item, struc
     bool is_wanted = false;
     int64_t epoch = 0;
     r = decide(monitor, item, &event, note, &is_wanted, err);
+    is_wanted = (is_wanted && !(note->is_part && is_told_by_parent(item, &event))) ||
+                (note->is_prd && is_completed(&event));
     bool has_result = item->type == JOURNAL_RUN_FINISHED && note->sinks != NULL;
     if (r == 0 && (is_wanted || has_result)) {
         r = read_epoch(monitor, item->run_id, &epoch, err);

@@ -45,6 +45,8 @@ struct run_note {
     char agent_id[LIMIT_AGENT_ID_LEN + 1];
     uint64_t forked_seq;  /**< events up to this one are another run's */
     int64_t delay_ns;     /**< pause between its iterations */
+    bool is_prd;          /**< it carries out a PRD */
+    bool is_part;         /**< it works on a task for the run of a PRD */
     char **sinks;         /**< that its role names, see result_sinks(); NULL = none. Owned */
     uint64_t stalled_seq; /**< last event when it was said to be silent; 0 = never */
     char denials[MONITOR_DENIALS][MONITOR_MARK_SIZE];
@@ -91,10 +93,12 @@ struct monitor {
     struct writer *writer;
     struct store *store;
     struct http_client *http;
+    struct runtime *runtime; /**< or NULL */
     char *supervisor;
     char *base_url;
     const struct clock *clock;
     struct random *random;
+    char owner[STORE_OWNER_SIZE]; /**< this process, in the deliveries that it attempts */
     int64_t stall_ns;
     bool has_no_thread;
     void (*log)(void *context, const char *line);

@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/json/json.h"
 #include "base/memory.h"
+#include "work/spec.h"
 
 #include <json-c/json.h>
 #include <stdio.h>
@@ -48,6 +49,8 @@ static bool read_created(const struct store_event *event, void *context)
     note->forked_seq = forked_seq > 0 ? (uint64_t)forked_seq : 0;
     if (json_object_object_get_ex(root, "spec", &spec)) {
         note->delay_ns = json_get_int(spec, "delay_ns", 0);
+        note->is_prd = strcmp(json_get_string(spec, "kind", ""), WORK_KIND) == 0;
+        note->is_part = json_member(json_member(spec, "work"), "parent") != NULL;
     }
     note->sinks = result_sinks(root);
     return false;

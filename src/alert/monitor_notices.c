@@ -19,7 +19,8 @@ static bool take_notice(const struct store_document *document, void *context)
         return true;
     }
     struct warning *warning = monitor_add_found(monitor, 0);
-    warning->kind = WARNING_EVENT;
+    warning->kind = WARNING_EVENT; /* An older version wrote no kind. */
+    (void)warning_kind_from_name(json_get_string(root, "kind", "event"), &warning->kind);
     snprintf(warning->id, sizeof(warning->id), "%020" PRIu64 "-event-%.*s", monitor->reached,
              ID_SIZE - 1, document->key);
     warning_set_text(warning->agent_id, sizeof(warning->agent_id),

@@ -92,7 +92,8 @@ static int weigh(struct monitor *monitor, const struct store_run *run, int64_t n
     r = monitor->store->ops->read_events(monitor->store, run->id, run->last_seq - 1, 1, take_last,
                                          &last, err);
     bool is_known = last.seq == 0 || note->stalled_seq == last.seq;
-    if (r < 0 || is_known || now_ns - last.time_ns - note->delay_ns < monitor->stall_ns) {
+    if (r < 0 || is_known || note->is_prd ||
+        now_ns - last.time_ns - note->delay_ns < monitor->stall_ns) {
         return r;
     }
     note->stalled_seq = last.seq;

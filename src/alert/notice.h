@@ -9,6 +9,7 @@
  */
 #pragma once
 
+#include "alert/warning.h"
 #include "base/buf.h"
 
 #include <stdint.h>
@@ -16,6 +17,7 @@
 #define NOTICE_COLLECTION "notice"
 
 struct notice {
+    enum warning_kind kind;
     const char *agent_id; /**< whom it is about; "" = nobody */
     const char *message;  /**< one sentence */
     int64_t time_ns;

@@ -58,6 +58,10 @@ static bool add_event(const struct store_event *stored, void *context)
             event.model_replied.tokens_out > 0 ? event.model_replied.tokens_out : 0;
     } else if (event.type == JOURNAL_MODEL_EMBEDDED) {
         totals->tokens_in += event.model_embedded.tokens > 0 ? event.model_embedded.tokens : 0;
+    } else if (event.type == JOURNAL_HISTORY_COMPACTED) {
+        const struct event_history_compacted *compacted = &event.history_compacted;
+        totals->tokens_in += compacted->tokens_in > 0 ? compacted->tokens_in : 0;
+        totals->tokens_out += compacted->tokens_out > 0 ? compacted->tokens_out : 0;
     }
     return true;
 }
@@ -65,7 +69,8 @@ static bool add_event(const struct store_event *stored, void *context)
 static int add_up(struct store *store, const struct store_run *row, struct result_totals *totals,
                   struct rondo_error *err)
 {
-    static const char *const types[] = {"run.finished", "model.replied", "model.embedded", NULL};
+    static const char *const types[] = {"run.finished", "model.replied", "model.embedded",
+                                        "history.compacted", NULL};
     const struct backward backward = {
         .run_id = row->id,
         .before = row->last_seq + 1,

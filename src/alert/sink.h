@@ -44,7 +44,7 @@ const char *sink_kind_name(enum sink_kind kind);
 enum sink_target sink_kind_target(enum sink_kind kind);
 
 /** Secret of a webhook in text form: "whsec_" and base64 of 24 bytes. */
-#define SINK_SECRET_SIZE 64
+#define SINK_SECRET_SIZE 96
 
 /**
  * Add or replace a sink.

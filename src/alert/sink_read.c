@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/json/json.h"
 #include "base/memory.h"
+#include "base/text/signing.h"
 #include "model/key/secret.h"
 
 #include <json-c/json.h>
@@ -239,8 +240,8 @@ static int read_secret(struct json_object *object, struct sink *sink, struct ron
         json_object_is_type(value, json_type_string) ? json_object_get_string(value) : NULL;
     if (!sink_secret_is_valid(secret)) {
         return error_set(err, RONDO_ERR_INVALID,
-                         "secret: expected whsec_ and base64 of %d to %d bytes", SINK_KEY_MIN,
-                         SINK_KEY_MAX);
+                         "secret: expected whsec_ and base64 of %d to %d bytes", SIGNING_KEY_MIN,
+                         SIGNING_KEY_MAX);
     }
     sink->secret = memory_dup_string(secret);
     return 0;

@@ -7,10 +7,6 @@
 
 #include <stdbool.h>
 
-/** Bytes of a key, by the specification. */
-#define SINK_KEY_MIN 24
-#define SINK_KEY_MAX 64
-
 /** Whether a text is "whsec_" and base64 of a key. */
 bool sink_secret_is_valid(const char *secret);
 

@@ -22,7 +22,7 @@ static const char *const kinds[WARNING_KIND_COUNT] = {
     [WARNING_ENDED_BADLY] = "ended", [WARNING_STALLED] = "stalled",
     [WARNING_STORAGE] = "storage",   [WARNING_POLICY_REFUSED] = "policy_refused",
     [WARNING_HANDOFF] = "handoff",   [WARNING_EVENT] = "event",
-    [WARNING_TEST] = "test",
+    [WARNING_TASK] = "task",         [WARNING_TEST] = "test",
 };
 
 /** Events that people are warned of. */
@@ -38,6 +38,8 @@ static const struct {
     {JOURNAL_CHECKPOINT_CORRUPT, WARNING_STORAGE},
     {JOURNAL_POLICY_REFUSED, WARNING_POLICY_REFUSED},
     {JOURNAL_HANDOFF_REQUESTED, WARNING_HANDOFF},
+    {JOURNAL_TASK_FAILED, WARNING_TASK},
+    {JOURNAL_TASKS_READ, WARNING_TASK},
 };
 
 const char *warning_kind_name(enum warning_kind kind)
@@ -117,6 +119,9 @@ void warning_from_event(const struct journal_event *event, enum warning_kind kin
         set_status(ret_warning, event->gate_denied.status);
     } else if (event->type == JOURNAL_RUN_FINISHED) {
         set_status(ret_warning, event->run_finished.status);
+    } else if (event->type == JOURNAL_HANDOFF_REQUESTED) {
+        warning_set_text(ret_warning->request_id, sizeof(ret_warning->request_id),
+                         event->handoff_requested.request);
     }
     auto_buf struct buf text = {0};
     event_sentence(event, &text);
@@ -174,6 +179,9 @@ void warning_write(const struct warning *warning, struct buf *ret_json)
     write_limit(&writer, warning);
     if (warning->status[0] != '\0') {
         json_write_string(&writer, "status", warning->status);
+    }
+    if (warning->request_id[0] != '\0') {
+        json_write_string(&writer, "request_id", warning->request_id);
     }
     json_write_string(&writer, "message", warning->message);
     json_write_int(&writer, "seq", (int64_t)warning->seq);

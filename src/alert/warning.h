@@ -31,12 +31,13 @@ enum warning_kind {
     WARNING_POLICY_REFUSED, /**< a changed policy file is wrong */
     WARNING_HANDOFF,        /**< a call waits for the decision of a person */
     WARNING_EVENT,          /**< a notice: an event that did not become a run of its own */
-    WARNING_TEST,           /**< somebody tries a sink */
+    WARNING_TASK, /**< a task of a PRD has failed, its file cannot be used, or all is done */
+    WARNING_TEST, /**< somebody tries a sink */
     WARNING_KIND_COUNT
 };
 
-/** "limit", "policy", "ended", "stalled", "storage", "policy_refused", "handoff", "event", "test".
- *  Static. */
+/** "limit", "policy", "ended", "stalled", "storage", "policy_refused", "handoff", "event", "task",
+ *  "test". Static. */
 const char *warning_kind_name(enum warning_kind kind);
 
 struct warning {
@@ -49,7 +50,8 @@ struct warning {
     char limit_name[32]; /**< "" = the next two mean nothing */
     int64_t limit;       /**< in the journal's units */
     int64_t value;
-    char status[32]; /**< of the run, when it ended */
+    char status[32];          /**< of the run, when it ended */
+    char request_id[ID_SIZE]; /**< of the handoff that waits; "" = the warning is of none */
     char message[WARNING_MESSAGE_SIZE];
     uint64_t seq;
     uint64_t position;

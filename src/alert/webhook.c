@@ -24,48 +24,80 @@
 
 /** Where a run is found in the dashboard. */
 #define RUN_PAGE "/#/runs/"
+/** Where a handoff is. */
+#define INBOX_PAGE "/#/inbox/"
 /** Bytes of a command's output that are kept, though nobody sees them. */
 #define OUTPUT_KEEP 256
 #define STATUS_GONE 410
 
 /* ---- What is sent --------------------------------------------------------------------------- */
 
-static bool run_url(const char *warning, const char *base_url, struct buf *ret_url)
+/** Append the address of a page of the dashboard. */
+static void append_page(const char *base_url, const char *page, const char *id, struct buf *ret_url)
 {
-    auto_json struct json_object *root = NULL;
-    if (base_url == NULL || json_parse(warning, strlen(warning), &root, NULL) < 0) {
-        return false;
-    }
-    const char *run_id = json_get_string(root, "run_id", NULL);
-    if (run_id != NULL) {
-        size_t len = strlen(base_url);
-        len -= len > 0 && base_url[len - 1] == '/';
-        buf_append(ret_url, base_url, len);
-        buf_printf(ret_url, "%s%s", RUN_PAGE, run_id);
-    }
-    return run_id != NULL;
+    size_t len = strlen(base_url);
+    len -= len > 0 && base_url[len - 1] == '/';
+    buf_append(ret_url, base_url, len);
+    buf_printf(ret_url, "%s%s", page, id);
 }
 
 /**
- * Append a warning's JSON object with a member "run_url" where there is a dashboard.
+ * The pages about a warning: of its run, and of what a person must decide. They show, and decide
+ * nothing; both are empty without a dashboard.
+ */
+struct warning_pages {
+    struct buf run;
+    struct buf inbox;
+};
+
+static void find_pages(const char *warning, const char *base_url, struct warning_pages *ret_pages)
+{
+    auto_json struct json_object *root = NULL;
+    if (base_url == NULL || json_parse(warning, strlen(warning), &root, NULL) < 0) {
+        return;
+    }
+    const char *run_id = json_get_string(root, "run_id", NULL);
+    const char *request_id = json_get_string(root, "request_id", NULL);
+    if (run_id != NULL) {
+        append_page(base_url, RUN_PAGE, run_id, &ret_pages->run);
+    }
+    if (request_id != NULL) {
+        append_page(base_url, INBOX_PAGE, request_id, &ret_pages->inbox);
+    }
+}
+
+static void pages_fini(struct warning_pages *pages)
+{
+    buf_fini(&pages->run);
+    buf_fini(&pages->inbox);
+}
+
+/**
+ * Append a warning's JSON object with "run_url" and "inbox_url" where there is a dashboard.
  * @param warning as warning_write wrote it
  */
 static void webhook_data(const char *warning, const char *base_url, struct buf *ret_json)
 {
-    auto_buf struct buf url = {0};
+    struct warning_pages pages = {0};
+    auto_buf struct buf members = {0};
     size_t len = strlen(warning);
-    if (!run_url(warning, base_url, &url) || len < 2) {
-        buf_append(ret_json, warning, len);
-        return;
-    }
-    auto_buf struct buf member = {0};
-    struct json_writer writer = json_writer(&member);
+    find_pages(warning, base_url, &pages);
+    struct json_writer writer = json_writer(&members);
     json_begin_object(&writer, NULL);
-    json_write_string(&writer, "run_url", buf_string(&url));
+    if (pages.run.len > 0) {
+        json_write_string(&writer, "run_url", buf_string(&pages.run));
+    }
+    if (pages.inbox.len > 0) {
+        json_write_string(&writer, "inbox_url", buf_string(&pages.inbox));
+    }
     json_end_object(&writer);
-    buf_append(ret_json, warning, len - 1); /* without its last brace */
-    buf_append_string(ret_json, ",");
-    buf_append(ret_json, member.data + 1, member.len - 1);
+    bool has_any = len > 2 && (pages.run.len > 0 || pages.inbox.len > 0);
+    buf_append(ret_json, warning, has_any ? len - 1 : len); /* without its last brace */
+    if (has_any) {
+        buf_append_string(ret_json, ",");
+        buf_append(ret_json, members.data + 1, members.len - 1);
+    }
+    pages_fini(&pages);
 }
 
 /** Append the body of a webhook. */
@@ -89,10 +121,15 @@ static void webhook_body(const char *warning, const char *base_url, struct buf *
 
 static void slack_body(const char *warning, const char *base_url, struct buf *ret_json)
 {
-    auto_buf struct buf url = {0};
+    struct warning_pages pages = {0};
     auto_buf struct buf text = {0};
-    bool has_url = run_url(warning, base_url, &url);
-    warning_tell(warning, strlen(warning), has_url ? buf_string(&url) : NULL, &text);
+    find_pages(warning, base_url, &pages);
+    warning_tell(warning, strlen(warning), pages.run.len > 0 ? buf_string(&pages.run) : NULL,
+                 &text);
+    if (pages.inbox.len > 0) {
+        buf_printf(&text, " (<%s|decide in the inbox>)", buf_string(&pages.inbox));
+    }
+    pages_fini(&pages);
     struct json_writer writer = json_writer(ret_json);
     json_begin_object(&writer, NULL);
     json_write_string(&writer, "text", buf_string(&text));

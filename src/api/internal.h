@@ -9,6 +9,7 @@ struct rondo {
     struct store *store;
     struct runtime *runtime;
     char *path;
+    char *name; /**< for people */
 };
 
 struct rondo_loop {

@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/version.h"
+#include "handoff/desks/watch.h"
 #include "loop/hidden_paths.h"
 #include "policy/watch.h"
 #include "store/locate/locate.h"
@@ -30,6 +31,7 @@ static int start_runtime(struct rondo *rondo, const struct rondo_options *option
 {
     auto_hidden_paths char **hidden = hidden_paths_of_store(rondo->path);
     auto_free char *beside = watch_path_of_store(rondo->path);
+    auto_free char *desks = desks_path_of_store(rondo->path);
     auto_free char *given = NULL;
     if (options->policy != NULL) {
         given = realpath(options->policy, NULL);
@@ -42,10 +44,12 @@ static int start_runtime(struct rondo *rondo, const struct rondo_options *option
         .store = rondo->store,
         .policy = given != NULL ? given : beside,
         .is_policy_optional = given == NULL,
+        .desks = desks,
         .lease_ns = options->lease_ns,
         .supervisor = options->supervisor,
         .is_policy_named = options->policy != NULL,
         .hide_paths = (const char *const *)hidden,
+        .is_store_remote = store_is_in_database(rondo->path),
     };
     return runtime_new(&runtime_options, &rondo->runtime, err);
 }
@@ -56,6 +60,7 @@ struct rondo *rondo_open(const struct rondo_options *options, struct rondo_error
     options = options == NULL ? &defaults : options;
     struct rondo *rondo = memory_new_zero(1, sizeof(*rondo));
     int r = store_open_default(options->store, STORE_CREATING, &rondo->store, &rondo->path, err);
+    rondo->name = store_name_of(rondo->path);
     if (r == 0) {
         r = start_runtime(rondo, options, err);
     }
@@ -74,10 +79,11 @@ void rondo_close(struct rondo *rondo)
     runtime_free(rondo->runtime);
     store_close(rondo->store);
     free(rondo->path);
+    free(rondo->name);
     free(rondo);
 }
 
 const char *rondo_store_path(const struct rondo *rondo)
 {
-    return rondo->path;
+    return rondo->name;
 }

@@ -65,6 +65,11 @@ static bool is_digit(char c)
     return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
 }
 
+bool id_is_from_name(const char *id)
+{
+    return id_is_valid(id) && id[14] == '5';
+}
+
 bool id_is_valid(const char *text)
 {
     if (strlen(text) != ID_SIZE - 1) {

@@ -29,5 +29,8 @@ void id_new(int64_t time_ns, struct random *random, char *ret_id);
  */
 void id_from_name(const char *space, const void *name, size_t len, char *ret_id);
 
+/** Whether a valid id was made from a name. */
+bool id_is_from_name(const char *id);
+
 /** Whether `text` is a UUID in lower-case hyphenated form. */
 bool id_is_valid(const char *text);

@@ -70,6 +70,8 @@
 #define LIMIT_PROJECT_FILE_BYTES (1 * LIMIT_MIB)
 /** The file that tells whose a project's folder in the state folder is, bytes. */
 #define LIMIT_STATE_PROJECT_BYTES (8 * LIMIT_KIB)
+/** The address of a store in a database, bytes. */
+#define LIMIT_STORE_ADDRESS_BYTES (4 * LIMIT_KIB)
 /** A store with its log that is copied to be read before it is confirmed, bytes. */
 #define LIMIT_STORE_COPY_BYTES (1024 * LIMIT_MIB)
 /** A policy text that the store keeps (the texts of a folder together), bytes. */
@@ -106,11 +108,79 @@
 
 /** What an agent sends with a request to people, bytes of JSON. */
 #define LIMIT_HANDOFF_BODY_BYTES (256 * LIMIT_KIB)
+/** Bytes of a comment of a person, and of the constraints of a decision. */
+#define LIMIT_HANDOFF_COMMENT_BYTES (4 * LIMIT_KIB)
+/** Supervisors of a request that are looked at. */
+#define LIMIT_HANDOFF_SUPERVISORS 64
+/** Questions that a person asks at once, and bytes of one of them. */
+#define LIMIT_HANDOFF_QUESTIONS      16
+#define LIMIT_HANDOFF_QUESTION_BYTES LIMIT_KIB
 /** Calls of one agent, and of all agents of a store, that wait for the decision of a person. */
 #define LIMIT_HANDOFFS_OF_AGENT 64
 #define LIMIT_HANDOFFS_OPEN     1024
+/** Files that a call may name when a person must decide about it, and bytes of them that are read:
+ * of the others it is compared what the system says of them. */
+#define LIMIT_OPERANDS      64
+#define LIMIT_OPERAND_BYTES ((size_t)32 * 1024 * 1024)
+/** Words of the call that may be names of files. */
+#define LIMIT_OPERAND_WORDS 16384
+/** Folders that a command names, in which its words may be names of files, too. */
+#define LIMIT_OPERAND_FOLDERS 16
+/** Files that a pattern such as *.sh may match, and names that are looked at for that. */
+#define LIMIT_OPERAND_MATCHES 1000
+#define LIMIT_OPERAND_ENTRIES 50000
+/** Calls that an agent may make to find answers to questions of people, the call itself counted. */
+#define LIMIT_EVIDENCE_CALLS 16
+/** Bytes of the answers. */
+#define LIMIT_HANDOFF_ANSWER_BYTES ((size_t)16 * 1024)
+/** Percent of them that are kept for critical actions. */
+#define LIMIT_HANDOFFS_KEPT 20
+/** Percent of the places of a store above which people are too few. */
+#define LIMIT_HANDOFFS_CROWDED 80
+/** The same of one lane; and the most that a desk file can set of any of them. */
+#define LIMIT_HANDOFFS_OF_LANE  8
+#define LIMIT_HANDOFFS_SETTABLE 200000
+/** Days in which the id of a signed request counts once. */
+#define LIMIT_SIGNATURE_ID_DAYS 8
+/** Seconds that the former secret of a token may count beside a new one. */
+#define LIMIT_KEY_OVERLAP_S (30 * 24 * 3600)
+/** A desk file, bytes; its people, its desks or rules, and names in one list. */
+#define LIMIT_DESKS_BYTES  (1 * LIMIT_MIB)
+#define LIMIT_DESKS_PEOPLE ((size_t)10000)
+#define LIMIT_DESKS        ((size_t)1000)
+#define LIMIT_DESKS_NAMES  ((size_t)1000)
+/** Times that an agent may answer questions, and steps of a ladder, that it can set. */
+#define LIMIT_DESKS_REWORK 100
+#define LIMIT_DESKS_LADDER 8
+/** Lanes of one foreign agent. */
+#define LIMIT_LANES_OF_AGENT 1024
+/** Evaluations of foreign actions that are kept, that wait to be written, bytes of a context. */
+#define LIMIT_EVALUATIONS              10000
+#define LIMIT_EVALUATIONS_WAITING      2048
+#define LIMIT_EVALUATION_CONTEXT_BYTES (4 * LIMIT_KIB)
+/** Requests of agents that were refused and are kept as dead letters; those of one token. */
+#define LIMIT_INTAKE_LETTERS           1000
+#define LIMIT_INTAKE_LETTERS_OF_CALLER 100
+/** Bytes of a text in a receipt or a finding. */
+#define LIMIT_RECEIPT_NOTE_BYTES LIMIT_KIB
 /** Times that people are asked about the same action in one run. */
 #define LIMIT_HANDOFF_REPEATS 64
+/** Entries of an audit chain after which its head is signed at the latest. */
+#define LIMIT_AUDIT_HEAD_ENTRIES 1000
+/** Signing keys of a user, the present one and former ones, and the file that they are in. */
+#define LIMIT_AUDIT_KEYS           32
+#define LIMIT_AUDIT_KEY_FILE_BYTES (16 * LIMIT_KIB)
+/** A line of an exported audit chain, bytes. */
+#define LIMIT_AUDIT_LINE_BYTES (2 * LIMIT_MIB)
+/** A JSON pointer of a rule that hides values: bytes, and segments. */
+#define LIMIT_POINTER_BYTES    1024
+#define LIMIT_POINTER_SEGMENTS 32
+/** Hidden texts of one document whose copies in it are hidden, too. */
+#define LIMIT_REDACTED_TEXTS 64
+/** Entries of the audit chain, the newest ones, of which statistics are made. */
+#define LIMIT_STATS_ENTRIES 100000
+/** Classes of triggers, rules and desks in statistics; the others are counted together. */
+#define LIMIT_STATS_CLASSES 64
 /** A memory of an agent, bytes. */
 #define LIMIT_MEMORY_BYTES (16 * LIMIT_KIB)
 /** Its metadata, bytes of JSON. */
@@ -233,6 +303,8 @@
 #define LIMIT_DOCUMENT_NAMES 200000
 /** Files that one trigger watches. */
 #define LIMIT_WATCH_FILES 10000
+/** Files up to which each event stores what is known of all; with more, each batch does. */
+#define LIMIT_WATCH_MARK_FILES 256
 /** Their paths, bytes; characters that need an escape count six. */
 #define LIMIT_WATCH_PATHS_BYTES (480 * LIMIT_KIB)
 /** Folders that one trigger watches. */
@@ -253,7 +325,170 @@
 #define LIMIT_CONVERSATION_TEXT_BYTES (16 * LIMIT_KIB)
 /** What a turn takes over of all earlier ones, bytes. */
 #define LIMIT_CONVERSATION_BYTES (128 * LIMIT_KIB)
+/** A mail that is read, bytes; the rest of a longer one is not. A session with a mail server. */
+#define LIMIT_MAIL_BYTES         (4 * LIMIT_MIB)
+#define LIMIT_MAIL_SESSION_BYTES (16 * LIMIT_MIB)
+/** A query for mails, the name of a folder, and a Message-ID, bytes. */
+#define LIMIT_MAIL_QUERY_BYTES  1000
+#define LIMIT_MAIL_FOLDER_BYTES 500
+#define LIMIT_MAIL_ID_BYTES     500
+/** Mails of a search. Recipients of a mail, and the text of one that is sent, bytes. */
+#define LIMIT_MAIL_RESULTS    100
+#define LIMIT_MAIL_RECIPIENTS 50
+#define LIMIT_MAIL_TEXT_BYTES (1 * LIMIT_MIB)
+/** Roles that a run can give work to, those of others included; their bytes in its options. */
+#define LIMIT_DELEGATES       16
+#define LIMIT_DELEGATES_BYTES (1 * LIMIT_MIB)
+/** How deep runs may be nested by it, whatever a role says. */
+#define LIMIT_DELEGATION_DEPTH 8
+/** What is given to another agent, bytes. */
+#define LIMIT_DELEGATION_BYTES (256 * LIMIT_KIB)
+/** Old messages that a model summarises, bytes of text. */
+#define LIMIT_COMPACTION_BYTES (256 * LIMIT_KIB)
+/** What is kept of its summary, bytes. */
+#define LIMIT_COMPACTION_SUMMARY_BYTES (16 * LIMIT_KIB)
 /** Messages of a bot that wait for their answer. */
 #define LIMIT_CHAT_TURNS 100
 /** Messages that one answer is sent in; the rest is left out. */
 #define LIMIT_CHAT_REPLY_PARTS 5
+/** Output of git that is read as a whole, and lists of paths or commits by git, bytes. */
+#define LIMIT_GIT_OUTPUT_BYTES ((size_t)(16 * LIMIT_MIB))
+#define LIMIT_GIT_LIST_BYTES   ((size_t)(64 * LIMIT_MIB))
+/** Files that an attempt may have changed, and their bytes together. */
+#define LIMIT_GIT_CHANGES       200000
+#define LIMIT_GIT_CHANGED_BYTES (1024 * LIMIT_MIB)
+/** Folders in the working tree of an attempt. */
+#define LIMIT_GIT_FOLDERS 300000
+/** A .gitignore, .gitattributes or .gitmodules in it, and all of them together, bytes. */
+#define LIMIT_GIT_RULES_BYTES     LIMIT_MIB
+#define LIMIT_GIT_RULES_SUM_BYTES ((uint64_t)(64 * LIMIT_MIB))
+/** The patch of an attempt, bytes; more is cut. */
+#define LIMIT_GIT_PATCH_BYTES ((size_t)(64 * LIMIT_MIB))
+/** A difference, or a progress log, that is shown to people, bytes; more is cut. */
+#define LIMIT_SHOWN_DIFF_BYTES     ((size_t)LIMIT_MIB)
+#define LIMIT_SHOWN_PROGRESS_BYTES ((size_t)(256 * LIMIT_KIB))
+/** Changed files of a person that are listed by name. */
+#define LIMIT_GIT_DIRTY 100
+/** Drivers in the settings of git (filters, diffs) that are switched off by name, settings. */
+#define LIMIT_GIT_DRIVERS 512
+/** A file of git's records of a working tree, bytes. Working trees of one repository. */
+#define LIMIT_GIT_RECORD_BYTES (16 * LIMIT_KIB)
+#define LIMIT_GIT_WORKTREES    10000
+/** A hook whose content is compared, bytes; of a larger one the size and time are. */
+#define LIMIT_GIT_HOOK_BYTES (4 * LIMIT_MIB)
+/** A commit message without trailers, and the name of a branch, bytes. */
+#define LIMIT_GIT_MESSAGE_BYTES (64 * LIMIT_KIB)
+#define LIMIT_GIT_BRANCH_BYTES  200
+/** The address of a remote, bytes. */
+#define LIMIT_GIT_ADDRESS_BYTES 4096
+/** A token that is given to git, and its user, bytes. */
+#define LIMIT_GIT_TOKEN_BYTES 4096
+/** Claims of a remote that are looked at; the text of one, bytes. */
+#define LIMIT_GIT_CLAIMS      2000
+#define LIMIT_GIT_CLAIM_BYTES ((size_t)(4 * LIMIT_KIB))
+/** A file of tasks (prd.json, a PRD in Markdown, a .feature file), bytes. */
+#define LIMIT_PRD_FILE_BYTES (8 * LIMIT_MIB)
+/** Tasks in it; criteria of one task; dependencies of one task. */
+#define LIMIT_PRD_TASKS        10000
+#define LIMIT_PRD_CRITERIA     1000
+#define LIMIT_PRD_DEPENDENCIES 1000
+/** The id of a task, bytes; its title, bytes. */
+#define LIMIT_PRD_ID_BYTES    128
+#define LIMIT_PRD_TITLE_BYTES (4 * LIMIT_KIB)
+/** Findings about one PRD that are kept; more are counted. */
+#define LIMIT_PRD_FINDINGS 200
+/** How long a change of a PRD waits for another process that changes the same file. */
+#define LIMIT_PRD_LOCK_NS (INT64_C(10) * 1000000000)
+/** A progress log that is appended to and read, bytes; one entry of it. */
+#define LIMIT_PROGRESS_BYTES       (64 * LIMIT_MIB)
+#define LIMIT_PROGRESS_ENTRY_BYTES (64 * LIMIT_KIB)
+/** Archives of one name and day. */
+#define LIMIT_PRD_ARCHIVES 1000
+/** A line that a coding agent's command line writes, bytes: of JSON (a longer one is passed over)
+ * and of text (a longer one is cut). */
+#define LIMIT_CODING_LINE_BYTES      ((size_t)4 * 1024 * 1024)
+#define LIMIT_CODING_TEXT_LINE_BYTES ((size_t)8 * 1024)
+/** Messages and tool calls of a coding agent that one attempt records, and bytes of one text. */
+#define LIMIT_CODING_EVENTS     2000
+#define LIMIT_CODING_TEXT_BYTES (4 * LIMIT_KIB)
+/** What a coding agent gets of the verification before, bytes. */
+#define LIMIT_CODING_FEEDBACK_BYTES (24 * LIMIT_KIB)
+/** Attempts of one iteration that a quota cut off, those of a PRD's task that an overloaded service
+ * did, and the longest wait for one. */
+#define LIMIT_CODING_QUOTA_WAITS  50
+#define LIMIT_CODING_TASK_REPEATS 8
+#define LIMIT_CODING_WAIT_NS      (INT64_C(8) * 24 * 3600 * 1000000000)
+/** A file that describes a coding agent, bytes, and words of one of its lists. */
+#define LIMIT_CODING_FILE_BYTES (64 * LIMIT_KIB)
+#define LIMIT_CODING_WORDS      ((size_t)64)
+/** The time in which a coding agent must say its version. */
+#define LIMIT_CODING_VERSION_NS (INT64_C(3) * 1000000000)
+/** A claim of an issue as others wrote it, bytes; the name of its owner in it. */
+#define LIMIT_CLAIM_BYTES       (4 * LIMIT_KIB)
+#define LIMIT_CLAIM_OWNER_BYTES 200
+/** Attempts and takeovers that a claim may say. */
+#define LIMIT_CLAIM_COUNT 1000000
+/** Claims in comments that one claim says to have taken over: the newest ones. */
+#define LIMIT_CLAIM_SUPERSEDED 32
+/** What a work item keeps of its issue's title and of each address, and its message, bytes. */
+#define LIMIT_ITEM_TITLE_BYTES   300
+#define LIMIT_ITEM_URL_BYTES     2048
+#define LIMIT_ITEM_MESSAGE_BYTES (2 * LIMIT_KIB)
+/** Notes of its history that are kept, the newest ones, and one of them, bytes. */
+#define LIMIT_ITEM_HISTORY 200
+/** Runs of the last day whose use is kept: what more use is added up. */
+#define LIMIT_ITEM_USES 32
+/** Parts of one issue that are tasks of its run. */
+#define LIMIT_ISSUE_PLAN      100
+#define LIMIT_ITEM_NOTE_BYTES 500
+/** Texts for a forge: the title of a pull request; its body, or a comment; the agent's summary in
+ * it; the output of a check, or a log, of which the end is kept; bytes. Checks that are listed. */
+#define LIMIT_PULL_TITLE_BYTES   200
+#define LIMIT_FORGE_POST_BYTES   ((size_t)60000)
+#define LIMIT_POST_SUMMARY_BYTES (4 * LIMIT_KIB)
+#define LIMIT_POST_OUTPUT_BYTES  (4 * LIMIT_KIB)
+#define LIMIT_POST_CHECKS        20
+/** What an agent gets of an issue: its text, one comment, all comments, bytes; comments. Together
+ * with what is around them no more than a prompt shows of a task (32 KiB, work/prompt.c). */
+#define LIMIT_TASK_BODY_BYTES     (16 * LIMIT_KIB)
+#define LIMIT_TASK_COMMENT_BYTES  (4 * LIMIT_KIB)
+#define LIMIT_TASK_COMMENTS_BYTES (8 * LIMIT_KIB)
+#define LIMIT_TASK_COMMENTS       20
+/** The part of an issue's title in the name of a branch, bytes. */
+#define LIMIT_BRANCH_TITLE_BYTES 40
+/** Issues of one queue that wait because they could not be claimed or were skipped. */
+#define LIMIT_ISSUES_COOLING 10000
+/** Attempts at tasks of a PRD at the same time; attempts at one task. */
+#define LIMIT_WORK_JOBS     16
+#define LIMIT_WORK_ATTEMPTS 20
+/** Repositories that one server works on. */
+#define LIMIT_WORK_QUEUES 100
+/** Branches of other tasks that an attempt begins from. */
+#define LIMIT_WORK_STARTS 32
+/** What the next attempt is told of the output of the last one, bytes. */
+#define LIMIT_WORK_OUTPUT_BYTES (8 * LIMIT_KIB)
+/** What a prompt for a task shows of the progress log, bytes; and of its entries, at most. */
+#define LIMIT_WORK_PROGRESS_BYTES   (16 * LIMIT_KIB)
+#define LIMIT_WORK_PROGRESS_ENTRIES 5
+/** Files of a commit that the journal names. */
+#define LIMIT_WORK_FILES 50
+/** One answer of a forge, bytes: 100 issues whose texts are as long as GitHub lets them be. */
+#define LIMIT_FORGE_ANSWER_BYTES (48 * LIMIT_MIB)
+/** Values (texts, numbers, lists, objects) of one answer. */
+#define LIMIT_FORGE_VALUES ((size_t)300000)
+/** Issues of one list, the oldest ones, and their texts together, bytes. Of comments likewise. */
+#define LIMIT_FORGE_ISSUES     ((size_t)10000)
+#define LIMIT_FORGE_COMMENTS   ((size_t)2000)
+#define LIMIT_FORGE_LIST_BYTES ((size_t)(64 * LIMIT_MIB))
+/** The text of an issue or comment, bytes; more is cut. Its title likewise. */
+#define LIMIT_FORGE_TEXT_BYTES  ((size_t)(64 * LIMIT_KIB))
+#define LIMIT_FORGE_TITLE_BYTES ((size_t)(1 * LIMIT_KIB))
+/** Labels or assignees of an issue; one name, bytes: a longer one is left out. */
+#define LIMIT_FORGE_NAMES      200
+#define LIMIT_FORGE_NAME_BYTES 255
+/** Accounts that may write in a repository; further ones are strangers. Parts of one issue. */
+#define LIMIT_FORGE_MEMBERS  ((size_t)10000)
+#define LIMIT_FORGE_CHILDREN ((size_t)500)
+/** The address of a page, bytes. A token of a forge, characters. */
+#define LIMIT_FORGE_URL_BYTES 2048
+#define LIMIT_FORGE_TOKEN_LEN 4096

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The rondo program: from the first word to the command's function. */
+#include "cli/framework/arguments.h"
 #include "cli/framework/command.h"
 #include "cli/framework/exit_codes.h"
 #include "cli/framework/report.h"
@@ -42,6 +43,11 @@ int main(int argc, char **argv)
         command_overview(80, &text);
         fputs(buf_string(&text), stderr);
         return EXIT_USAGE;
+    }
+    if (arguments_hide_passwords(argc, argv)) {
+        report_warning("other users can see a password in an argument for a moment, and Rondo "
+                       "leaves it out of the commands that it shows: keep it in a password file "
+                       "(~/.pgpass)");
     }
     argv[1] = (char *)alias(argv[1]); /* Words are moved, but never written to. */
     struct invocation invocation;

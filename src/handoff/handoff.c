@@ -55,6 +55,45 @@ const char *handoff_level_name(enum handoff_level level)
     return level_names[level];
 }
 
+enum handoff_level handoff_level_of(enum policy_severity severity)
+{
+    static const enum handoff_level levels[] = {
+        [SEVERITY_LOW] = HANDOFF_LOW,
+        [SEVERITY_MEDIUM] = HANDOFF_MEDIUM,
+        [SEVERITY_HIGH] = HANDOFF_HIGH,
+        [SEVERITY_CRITICAL] = HANDOFF_CRITICAL,
+    };
+    return levels[severity];
+}
+
+const char *handoff_on_timeout_name(enum handoff_on_timeout on_timeout)
+{
+    static const char *const names[ON_TIMEOUT_COUNT] = {"auto_expire", "reroute", "escalate"};
+    return names[on_timeout];
+}
+
+/** Without "user:". */
+static const char *bare(const char *name)
+{
+    return strncmp(name, "user:", 5) == 0 ? name + 5 : name;
+}
+
+bool handoff_is_own(const struct handoff *handoff, const char *name)
+{
+    const char *own[] = {handoff->agent_id, handoff->parent_id, handoff->owner};
+    for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++) {
+        if (own[i][0] != '\0' && strcmp(bare(own[i]), bare(name)) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+const char *handoff_run_id(const struct handoff *handoff)
+{
+    return handoff->is_foreign ? NULL : handoff->lane_id;
+}
+
 bool handoff_is_open(const struct handoff *handoff)
 {
     return handoff->state == HANDOFF_ROUTED || handoff->state == HANDOFF_REROUTED ||

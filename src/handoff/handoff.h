@@ -13,6 +13,7 @@
 
 #include "base/id.h"
 #include "base/limits.h"
+#include "policy/vocabulary/severity.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -72,6 +73,8 @@ struct handoff {
     char request_id[ID_SIZE];
     char agent_id[HANDOFF_NAME_SIZE];
     char lane_id[HANDOFF_NAME_SIZE];
+    char parent_id[HANDOFF_NAME_SIZE];       /**< the agent that it is a sub-agent of; "" = none */
+    char owner[HANDOFF_NAME_SIZE];           /**< "user:NAME" whose agent it is; "" = nobody's */
     char action_digest[HANDOFF_DIGEST_SIZE]; /**< of the canonical action */
     char state_hash[HANDOFF_DIGEST_SIZE];    /**< of the agent's checkpoint; "" = none */
     char first_digest[HANDOFF_DIGEST_SIZE];  /**< of the body that made it */
@@ -89,6 +92,7 @@ struct handoff {
     int64_t sla_due_ns;
     int64_t info_begin_ns; /**< HANDOFF_NEEDS_INFO: since when */
     int64_t info_due_ns;
+    bool is_extended;          /**< its time was over, and began anew: handoff_on_timeout */
     uint32_t ladder_done;      /**< steps of the ladder that were taken */
     uint32_t escalation_level; /**< 0 = never escalated */
     uint32_t hops;             /**< times that it was passed on in this revision */
@@ -106,6 +110,7 @@ struct handoff {
     char superseded_by[ID_SIZE];
 
     enum handoff_application application;
+    bool is_foreign;                  /**< of an agent outside: its lane is no run of the store */
     bool is_idempotent;               /**< the tool may be called again after a doubt */
     char consumer[HANDOFF_NAME_SIZE]; /**< process of the agent that has taken it */
     int64_t lease_until_ns;
@@ -113,6 +118,17 @@ struct handoff {
     uint32_t deliveries;    /**< tries to apply it */
     char result_digest[HANDOFF_DIGEST_SIZE];
 };
+
+/** What happens when the time to decide is over. */
+enum handoff_on_timeout {
+    ON_TIMEOUT_EXPIRE = 0, /**< it is as rejected */
+    ON_TIMEOUT_REROUTE,    /**< once: to another desk, with the time to decide anew */
+    ON_TIMEOUT_ESCALATE,   /**< once: to the next level, with the time to decide anew */
+    ON_TIMEOUT_COUNT
+};
+
+/** "auto_expire", "reroute", "escalate" */
+const char *handoff_on_timeout_name(enum handoff_on_timeout on_timeout);
 
 /** Durations and numbers that a desk file can set. */
 struct handoff_rules {
@@ -132,6 +148,8 @@ struct handoff_rules {
     uint32_t escalate_percent; /**< the request goes to the next level */
     uint32_t levels;           /**< of escalation; the last is reminded `reminders` times more */
     uint32_t reminders;
+    enum handoff_on_timeout on_timeout;
+    char timeout_desk[HANDOFF_NAME_SIZE]; /**< ON_TIMEOUT_REROUTE: where to */
 };
 
 /** What applies where nothing is set. */
@@ -141,7 +159,15 @@ extern const struct handoff_rules handoff_default_rules;
 const char *handoff_state_name(enum handoff_state state);
 const char *handoff_application_name(enum handoff_application application);
 const char *handoff_level_name(enum handoff_level level);
+/** The risk and the priority of what a policy of this severity asks about. */
+enum handoff_level handoff_level_of(enum policy_severity severity);
 
+/** Whether a name, with "user:" or without, is that of the agent, of its owner or of the agent
+ * above it: none of them decides about it. */
+bool handoff_is_own(const struct handoff *handoff, const char *name);
+/** The run of Rondo that waits, which is its lane; NULL when the agent is not run by Rondo.
+ * Borrowed. */
+const char *handoff_run_id(const struct handoff *handoff);
 /** A person may decide it now. */
 bool handoff_is_open(const struct handoff *handoff);
 /** It has no decision yet: it is open, the agent must answer, or no desk was found yet. */

@@ -28,21 +28,25 @@ int handoff_check_object(const char *json, const char *what, struct rondo_error 
     return 0;
 }
 
+void handoff_digest_bytes(const void *bytes, size_t len, char *ret_digest)
+{
+    unsigned char digest[DIGEST_SIZE];
+    char hex[DIGEST_HEX_SIZE];
+    struct digest hash = digest_begin();
+    digest_add(&hash, bytes, len);
+    digest_finish(&hash, digest);
+    digest_hex(digest, hex);
+    snprintf(ret_digest, HANDOFF_DIGEST_SIZE, "sha256:%s", hex);
+}
+
 int handoff_digest(const char *json, size_t len, char *ret_digest, struct rondo_error *err)
 {
     auto_buf struct buf canonical = {0};
-    unsigned char bytes[DIGEST_SIZE];
-    char hex[DIGEST_HEX_SIZE];
     int r = json_canonical(json, len, &canonical, err);
-    if (r < 0) {
-        return r;
+    if (r == 0) {
+        handoff_digest_bytes(canonical.data, canonical.len, ret_digest);
     }
-    struct digest digest = digest_begin();
-    digest_add(&digest, canonical.data, canonical.len);
-    digest_finish(&digest, bytes);
-    digest_hex(bytes, hex);
-    snprintf(ret_digest, HANDOFF_DIGEST_SIZE, "sha256:%s", hex);
-    return 0;
+    return r;
 }
 
 int handoff_action_digest(const struct handoff_action *action, char *ret_digest,

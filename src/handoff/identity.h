@@ -41,6 +41,10 @@ int handoff_check_object(const char *json, const char *what, struct rondo_error 
  */
 int handoff_digest(const char *json, size_t len, char *ret_digest, struct rondo_error *err);
 
+/** The digest of bytes as they are, such as a result. @param ret_digest HANDOFF_DIGEST_SIZE bytes
+ */
+void handoff_digest_bytes(const void *bytes, size_t len, char *ret_digest);
+
 /**
  * The digest of {args, operands, resource, tool}. Otherwise as handoff_digest, and
  * RONDO_ERR_INVALID when the arguments are no JSON object.

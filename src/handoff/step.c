@@ -52,6 +52,7 @@ static const char *const outcome_names[HANDOFF_OUTCOME_COUNT] = {
     [HANDOFF_NOT_PERMITTED] = "not_permitted",
     [HANDOFF_SELF_APPROVAL] = "self_approval",
     [HANDOFF_SECOND_PERSON] = "second_person_required",
+    [HANDOFF_OTHER_VERSION] = "version_changed",
     [HANDOFF_OTHER_REVISION] = "revision_changed",
     [HANDOFF_OTHER_ACTION] = "action_changed",
     [HANDOFF_TEXT_MISSING] = "text_missing",
@@ -61,6 +62,8 @@ static const char *const outcome_names[HANDOFF_OUTCOME_COUNT] = {
     [HANDOFF_LEASE_ENDED] = "lease_ended",
     [HANDOFF_INTEGRITY] = "integrity_failed",
     [HANDOFF_TOO_LATE] = "too_late",
+    [HANDOFF_FULL] = "queue_full",
+    [HANDOFF_JOINED] = "joined",
 };
 
 const char *handoff_fact_name(enum handoff_fact fact)
@@ -148,6 +151,7 @@ enum handoff_outcome handoff_begin(const struct handoff_request *request,
         .requested_ns = now_ns,
         .required_by_ns = request->required_by_ns,
         .is_idempotent = request->is_idempotent,
+        .is_foreign = request->is_foreign,
     };
     step_copy(handoff.request_id, sizeof(handoff.request_id), request->request_id);
     step_copy(handoff.agent_id, sizeof(handoff.agent_id), request->agent_id);
@@ -155,6 +159,12 @@ enum handoff_outcome handoff_begin(const struct handoff_request *request,
     step_copy(handoff.action_digest, sizeof(handoff.action_digest), request->action_digest);
     step_copy(handoff.first_digest, sizeof(handoff.first_digest), request->body_digest);
     step_copy(handoff.answer_digest, sizeof(handoff.answer_digest), request->body_digest);
+    if (request->parent_id != NULL) {
+        step_copy(handoff.parent_id, sizeof(handoff.parent_id), request->parent_id);
+    }
+    if (request->owner != NULL) {
+        step_copy(handoff.owner, sizeof(handoff.owner), request->owner);
+    }
     if (request->state_hash != NULL) {
         step_copy(handoff.state_hash, sizeof(handoff.state_hash), request->state_hash);
     }
@@ -189,15 +199,64 @@ static void end_lease(struct handoff *handoff, struct handoff_facts *facts)
     step_note(handoff, facts, is_started ? FACT_IN_DOUBT : FACT_LEASE_ENDED);
 }
 
+/** Whether a desk can be added: it is another one, and there is room for it and for people's own.
+ */
+static bool can_reroute(const struct handoff *handoff, const char *desk)
+{
+    bool is_new = handoff->desk_count > 0 && handoff->desk_count < HANDOFF_MOST_DESKS;
+    for (uint32_t i = 0; i < handoff->desk_count && is_new; i++) {
+        is_new = strcmp(handoff->desks[i], desk) != 0;
+    }
+    return is_new;
+}
+
+/** The time to decide begins anew, on another desk or a higher level. @return whether it does */
+static bool extend(struct handoff *handoff, const struct handoff_rules *rules, int64_t due_ns,
+                   struct handoff_facts *facts)
+{
+    bool is_open = handoff_is_open(handoff) || handoff->state == HANDOFF_NEEDS_INFO;
+    bool is_rerouted = rules->on_timeout == ON_TIMEOUT_REROUTE;
+    if (!is_open || handoff->is_extended || rules->on_timeout == ON_TIMEOUT_EXPIRE ||
+        (is_rerouted && !can_reroute(handoff, rules->timeout_desk))) {
+        return false;
+    }
+    handoff->is_extended = true;
+    handoff->info_begin_ns = 0;
+    handoff->info_due_ns = 0;
+    clear_claim(handoff);
+    if (is_rerouted) {
+        step_copy(handoff->desks[handoff->desk_count++], HANDOFF_NAME_SIZE, rules->timeout_desk);
+        handoff->state = HANDOFF_REROUTED;
+        step_note(handoff, facts, FACT_REROUTED);
+    } else {
+        handoff->state = HANDOFF_ESCALATED;
+        step_escalate(handoff, rules, facts);
+    }
+    step_begin_sla(handoff, rules, due_ns);
+    return true;
+}
+
+/** Nobody has decided, or the agent has not answered. */
+static void time_out(struct handoff *handoff, const struct handoff_rules *rules, int64_t due_ns,
+                     struct handoff_facts *facts)
+{
+    if (!extend(handoff, rules, due_ns, facts)) {
+        step_decide(handoff, HANDOFF_EXPIRED, BY_TIME, due_ns);
+        step_note(handoff, facts, FACT_EXPIRED);
+    }
+}
+
 static void fire(struct handoff *handoff, const struct handoff_rules *rules,
                  const struct timer *timer, struct handoff_facts *facts)
 {
     switch (timer->kind) {
     case TIMER_NONE:
         return;
-    case TIMER_REQUIRED:
     case TIMER_SLA:
     case TIMER_INFO:
+        time_out(handoff, rules, timer->due_ns, facts);
+        return;
+    case TIMER_REQUIRED:
         step_decide(handoff, HANDOFF_EXPIRED, BY_TIME, timer->due_ns);
         step_note(handoff, facts, FACT_EXPIRED);
         return;
@@ -247,6 +306,7 @@ enum handoff_outcome handoff_step(struct handoff *handoff, const struct handoff_
         [HANDOFF_FINISH] = step_finish,
         [HANDOFF_RETURN] = step_return,
         [HANDOFF_ROUTE] = step_route,
+        [HANDOFF_SHED] = step_shed,
         [HANDOFF_CLAIM] = step_claim,
         [HANDOFF_RELEASE] = step_release,
         [HANDOFF_APPROVE] = step_approve,
@@ -259,7 +319,11 @@ enum handoff_outcome handoff_step(struct handoff *handoff, const struct handoff_
         [HANDOFF_REPLAY] = step_replay,
     };
     struct step step = {handoff, rules, command, now_ns, facts};
+    bool is_other = command->if_version != 0 && command->if_version != handoff->version;
     handoff_advance(handoff, rules, now_ns, facts);
+    if (is_other && handoff_is_waiting(handoff)) {
+        return HANDOFF_OTHER_VERSION; /* Else the answer is what was decided. */
+    }
     enum handoff_outcome outcome = steps[command->kind](&step);
     handoff_advance(handoff, rules, now_ns, facts); /* a shorter time may have passed a step */
     return outcome;

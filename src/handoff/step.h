@@ -26,6 +26,7 @@ enum handoff_command_kind {
     HANDOFF_RETURN,       /**< it could not be prepared: later again, or not at all */
     /* The router. */
     HANDOFF_ROUTE, /**< the desk was found, or there is none */
+    HANDOFF_SHED,  /**< one of low priority makes room for a newer one */
     /* A person. */
     HANDOFF_CLAIM,
     HANDOFF_RELEASE,
@@ -46,13 +47,14 @@ struct handoff_actor {
     bool is_assignee;  /**< a person of the desks that have it */
     bool is_admin;     /**< may release, cancel, de-escalate and replay what is others' */
     bool may_decide;   /**< the role allows decisions at this risk */
-    bool is_requester; /**< the agent, a token of its owner, or a sub-agent of it: never decides */
+    bool is_requester; /**< an agent, or who has tokens of the one that asks: never decides */
 };
 
 struct handoff_command {
     enum handoff_command_kind kind;
     struct handoff_actor actor;
     const char *consumer;      /**< take to return: names one life of a process of the agent */
+    uint64_t if_version;       /**< while it waits: the record has this version; 0 = any */
     uint32_t revision;         /**< decisions, resubmission: the one that it is about */
     const char *action_digest; /**< decisions, resubmission, start: the action that was seen */
     const char *text_digest;   /**< resubmission: of its body; finish: of the result */
@@ -76,6 +78,7 @@ enum handoff_outcome {
     HANDOFF_NOT_PERMITTED,   /**< the actor's role does not permit it */
     HANDOFF_SELF_APPROVAL,   /**< who requested it cannot decide it */
     HANDOFF_SECOND_PERSON,   /**< this person has approved; another one must */
+    HANDOFF_OTHER_VERSION,   /**< something happened to it since it was looked at */
     HANDOFF_OTHER_REVISION,  /**< the request has changed since it was looked at */
     HANDOFF_OTHER_ACTION,    /**< the action is not the one that was requested */
     HANDOFF_TEXT_MISSING,    /**< a comment or a question is required */
@@ -85,6 +88,8 @@ enum handoff_outcome {
     HANDOFF_LEASE_ENDED,
     HANDOFF_INTEGRITY, /**< checkpoint, arguments or policies have changed: never applied */
     HANDOFF_TOO_LATE,  /**< there is no time left for a person */
+    HANDOFF_FULL,      /**< as many wait already as may: of the lane, the agent or the store */
+    HANDOFF_JOINED,    /**< the same action waits in the lane already: that one decides */
     HANDOFF_OUTCOME_COUNT
 };
 
@@ -134,6 +139,8 @@ struct handoff_request {
     const char *request_id;
     const char *agent_id;
     const char *lane_id;
+    const char *parent_id; /**< NULL = none */
+    const char *owner;     /**< NULL = none */
     const char *action_digest;
     const char *state_hash;  /**< NULL = none */
     const char *body_digest; /**< by which the same request is recognised */
@@ -141,6 +148,9 @@ struct handoff_request {
     enum handoff_level priority;
     int64_t required_by_ns; /**< 0 = none */
     bool is_idempotent;
+    bool is_foreign; /**< of an agent that Rondo does not run */
+    bool has_place;  /**< one that waits makes room for it at once: bounds do not count */
+    bool joins;      /**< while the same action waits in the lane, no second request is made */
 };
 
 /** "handoff.approved", the name of a fact in the audit chain. */

@@ -30,5 +30,5 @@ void step_begin_sla(struct handoff *handoff, const struct handoff_rules *rules, 
 void step_resume_sla(struct step *step);
 
 step_fn step_resubmit, step_cancel, step_take, step_start, step_finish, step_return;
-step_fn step_route, step_claim, step_release, step_approve, step_reject, step_reroute;
+step_fn step_route, step_shed, step_claim, step_release, step_approve, step_reject, step_reroute;
 step_fn step_ask, step_withdraw, step_escalate_now, step_deescalate, step_replay;

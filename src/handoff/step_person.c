@@ -45,6 +45,24 @@ enum handoff_outcome step_route(struct step *step)
     return HANDOFF_DONE;
 }
 
+enum handoff_outcome step_shed(struct step *step)
+{
+    struct handoff *handoff = step->handoff;
+    const struct handoff_actor *actor = &step->command->actor;
+    if (!actor->is_admin) {
+        return HANDOFF_NOT_PERMITTED;
+    }
+    if (!handoff_is_waiting(handoff)) {
+        return HANDOFF_DECIDED;
+    }
+    if (handoff->priority != HANDOFF_LOW) {
+        return HANDOFF_NOT_OPEN;
+    }
+    step_decide(handoff, HANDOFF_EXPIRED, actor->id, step->now_ns);
+    step_note(handoff, step->facts, FACT_EXPIRED);
+    return HANDOFF_DONE;
+}
+
 enum handoff_outcome step_replay(struct step *step)
 {
     struct handoff *handoff = step->handoff;
@@ -73,7 +91,7 @@ enum handoff_outcome step_replay(struct step *step)
 static enum handoff_outcome check_person(const struct step *step)
 {
     const struct handoff_actor *actor = &step->command->actor;
-    if (actor->is_requester || strcmp(actor->id, step->handoff->agent_id) == 0) {
+    if (actor->is_requester || handoff_is_own(step->handoff, actor->id)) {
         return HANDOFF_SELF_APPROVAL;
     }
     return actor->is_assignee ? HANDOFF_DONE : HANDOFF_NOT_YOURS;
@@ -196,7 +214,8 @@ enum handoff_outcome step_reroute(struct step *step)
     if (outcome != HANDOFF_DONE) {
         return outcome;
     }
-    if (handoff->hops >= step->rules->most_hops || was_on_desk(handoff, desk)) {
+    if (handoff->hops >= step->rules->most_hops || handoff->desk_count >= HANDOFF_MOST_DESKS ||
+        was_on_desk(handoff, desk)) {
         step_escalate(handoff, step->rules, step->facts);
         return HANDOFF_REROUTE_LOOP;
     }

@@ -27,6 +27,7 @@ const char *event_category_name(enum event_category category)
         [EVENT_CATEGORY_TOOL] = "tool",
         [EVENT_CATEGORY_CONDITION] = "condition",
         [EVENT_CATEGORY_CHECKPOINT] = "checkpoint",
+        [EVENT_CATEGORY_WORK] = "work",
     };
     return names[category];
 }
@@ -53,6 +54,7 @@ enum event_category event_category(enum journal_type type)
 enum event_level event_level(const struct journal_event *event)
 {
 #define LEVEL_INFO(id)       EVENT_LEVEL_INFO
+#define LEVEL_SUCCESS(id)    EVENT_LEVEL_SUCCESS
 #define LEVEL_NOTICE(id)     EVENT_LEVEL_NOTICE
 #define LEVEL_FAILURE(id)    EVENT_LEVEL_FAILURE
 #define LEVEL_WARNING(id)    EVENT_LEVEL_WARNING
@@ -227,7 +229,9 @@ void describe_run_created(const struct event_run_created *event, struct buf *out
     auto_json struct json_object *origin = NULL;
     if (event->origin != NULL) {
         json_parse(event->origin, strlen(event->origin), &origin, NULL);
-        describe_add_name(" by its trigger ", json_get_string(origin, "source", NULL), out);
+        bool is_given = strcmp(json_get_string(origin, "kind", ""), "delegate") == 0;
+        describe_add_name(is_given ? ", given to it by run " : " by its trigger ",
+                          json_get_string(origin, "source", NULL), out);
     }
 }
 

@@ -16,6 +16,7 @@ enum event_category {
     EVENT_CATEGORY_TOOL,
     EVENT_CATEGORY_CONDITION,
     EVENT_CATEGORY_CHECKPOINT,
+    EVENT_CATEGORY_WORK,
 };
 
 enum event_level {
@@ -26,7 +27,7 @@ enum event_level {
     EVENT_LEVEL_WARNING, /**< must not be overlooked */
 };
 
-/** "run", "policy", "iteration", "model", "tool", "condition", "checkpoint". Static. */
+/** "run", "policy", "iteration", "model", "tool", "condition", "checkpoint", "work". Static. */
 const char *event_category_name(enum event_category category);
 /** "info", "success", "notice", "failure", "warning". Static. */
 const char *event_level_name(enum event_level level);

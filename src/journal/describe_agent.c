@@ -220,6 +220,51 @@ static void add_counted(int64_t count, const char *noun, struct buf *out)
     buf_printf(out, "%" PRId64 " %s%s", count, noun, count == 1 ? "" : "s");
 }
 
+enum event_level level_delegation_finished(const struct event_delegation_finished *event)
+{
+    return describe_is(event->outcome, "completed") ? EVENT_LEVEL_INFO : EVENT_LEVEL_NOTICE;
+}
+
+void describe_delegation_finished(const struct event_delegation_finished *event, struct buf *out)
+{
+    describe_add_subject("", event->agent, "another agent", out);
+    describe_add_name(": ", event->outcome, out);
+    describe_add_duration(event->duration_ns, out);
+    if (event->tokens > 0) {
+        buf_printf(out, ", %" PRId64 " tokens", event->tokens);
+    }
+    add_cost(event->cost_micro, out);
+    describe_add_name(", run ", event->run, out);
+}
+
+void describe_history_compacting(const struct event_history_compacting *event, struct buf *out)
+{
+    buf_append_string(out, "summarising ");
+    add_counted(event->replaced, "old message", out);
+    describe_add_name(" with ", event->model, out);
+}
+
+enum event_level level_history_compacted(const struct event_history_compacted *event)
+{
+    return event->replaced > 0 ? EVENT_LEVEL_INFO : EVENT_LEVEL_NOTICE;
+}
+
+void describe_history_compacted(const struct event_history_compacted *event, struct buf *out)
+{
+    if (event->replaced > 0) {
+        buf_append_string(out, "conversation compacted: a summary replaces ");
+        add_counted(event->replaced, "message", out);
+    } else {
+        buf_append_string(out, "conversation not compacted, only trimmed");
+        describe_add_message(": ", event->message, out);
+    }
+    if (event->duration_ns > 0) {
+        describe_add_duration(event->duration_ns, out);
+    }
+    add_tokens(event->tokens_in, event->tokens_out, out);
+    add_cost(event->cost_micro, out);
+}
+
 void describe_model_embedded(const struct event_model_embedded *event, struct buf *out)
 {
     buf_append_string(out, "vectors for ");

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What describe.c and describe_agent.c share: a function for each type of event. Pure. */
+/* What describe.c, describe_agent.c and describe_worker.c share: a function for each type of event.
+ * Pure. */
 #pragma once
 
 #include "journal/describe.h"
@@ -12,12 +13,20 @@
 /* Levels of the types that have BY_CONTENT. */
 enum event_level level_iteration_finished(const struct event_iteration_finished *event);
 enum event_level level_model_replied(const struct event_model_replied *event);
+enum event_level level_history_compacted(const struct event_history_compacted *event);
 enum event_level level_content_filtered(const struct event_content_filtered *event);
 enum event_level level_tool_finished(const struct event_tool_finished *event);
+enum event_level level_worker_tool(const struct event_worker_tool *event);
+enum event_level level_worker_finished(const struct event_worker_finished *event);
+enum event_level level_delegation_finished(const struct event_delegation_finished *event);
 enum event_level level_handoff_decided(const struct event_handoff_decided *event);
 enum event_level level_condition_evaluated(const struct event_condition_evaluated *event);
 enum event_level level_verification_finished(const struct event_verification_finished *event);
 enum event_level level_consolidation_finished(const struct event_consolidation_finished *event);
+enum event_level level_tasks_read(const struct event_tasks_read *event);
+enum event_level level_task_checked(const struct event_task_checked *event);
+enum event_level level_task_ended(const struct event_task_ended *event);
+enum event_level level_work_pushed(const struct event_work_pushed *event);
 enum event_level level_run_finished(const struct event_run_finished *event);
 
 /** Characters of explanations and summaries, and of names, arguments and replies, that are kept. */

@@ -32,6 +32,8 @@ static bool take_event(const struct store_event *stored, void *context)
     }
     if (event.type == JOURNAL_RUN_FINISHED) {
         take_text(answer, event.run_finished.summary);
+        buf_append_string(&answer->why,
+                          event.run_finished.message == NULL ? "" : event.run_finished.message);
     } else if (event.type == JOURNAL_MODEL_REPLIED) {
         const char *outcome = event.model_replied.outcome;
         if (outcome == NULL || strcmp(outcome, "ok") == 0) {
@@ -82,4 +84,5 @@ void run_answer_write(const struct run_answer *answer, struct buf *ret_text)
 void run_answer_fini(struct run_answer *answer)
 {
     buf_fini(&answer->text);
+    buf_fini(&answer->why);
 }

@@ -13,6 +13,7 @@ struct run_answer {
     bool is_ended;     /**< it has its final status; only then is the rest set */
     bool is_completed; /**< and that is `completed` */
     char status[24];   /**< the final status */
+    struct buf why;    /**< explanation of its end, for people; may be empty */
     struct buf text;   /**< the agent's summary, or else its last reply; may be empty */
 };
 

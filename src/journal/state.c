@@ -39,10 +39,22 @@ const char *run_limit_name(enum run_limit limit)
     return names[limit];
 }
 
+/** A run without exit conditions stays in BODY_DONE; verifying begins with an event. */
+static bool is_between_bodies(const struct run_state *state)
+{
+    return state->phase == PHASE_READY || state->phase == PHASE_BODY_DONE;
+}
+
 bool run_stands_still(const struct run_state *state)
 {
-    /* A run without exit conditions stays in BODY_DONE; verifying begins with an event. */
-    return state->is_paused && (state->phase == PHASE_READY || state->phase == PHASE_BODY_DONE);
+    return state->is_paused && is_between_bodies(state);
+}
+
+int64_t run_active_from_ns(const struct run_state *state)
+{
+    return is_between_bodies(state) && state->waits_until_ns > state->last_event_ns
+               ? state->waits_until_ns
+               : state->last_event_ns;
 }
 
 uint64_t run_current_iteration(const struct run_state *state)
@@ -78,7 +90,7 @@ static int64_t add_saturating(int64_t a, int64_t b)
  * Count the time since the event before. A claim, or a fork, begins a new stretch: of the time
  * before it only the part counts in which the former owner was alive. What is recorded of a run
  * that nobody executes takes no time of it. A pause that was asked for in a body begins after it.
- * Waiting for a person does not count.
+ * Waiting for a person does not count, nor does what run_active_from_ns() leaves out.
  */
 static void fold_time(struct run_state *state, const struct journal_event *event)
 {
@@ -95,10 +107,10 @@ static void fold_time(struct run_state *state, const struct journal_event *event
         int64_t active_ns = event->time_skipped.active_ns;
         state->active_ns = active_ns > state->active_ns ? active_ns : state->active_ns;
     }
+    int64_t from = run_active_from_ns(state);
     bool is_counted = state->last_event_ns != 0 && !run_stands_still(state);
-    if (is_counted && until > state->last_event_ns) {
-        state->active_ns =
-            add_saturating(state->active_ns, add_saturating(until, -state->last_event_ns));
+    if (is_counted && until > from) {
+        state->active_ns = add_saturating(state->active_ns, add_saturating(until, -from));
     }
     state->last_event_ns = event->time_ns;
 }
@@ -233,6 +245,7 @@ static void fold_iteration_started(struct run_state *state,
     state->phase = PHASE_IN_BODY;
     state->iteration = (uint64_t)event->iteration;
     state->attempt = (uint64_t)event->attempt;
+    state->waits_until_ns = 0;
     state->limit = (uint64_t)event->limit;
     state->finish = FINISH_NONE;
 }
@@ -326,6 +339,32 @@ static void fold_model_replied(struct run_state *state, const struct event_model
 static void fold_model_embedded(struct run_state *state, const struct event_model_embedded *event)
 {
     count_usage(state, event->tokens, event->cost_micro);
+}
+
+static void fold_delegation_finished(struct run_state *state,
+                                     const struct event_delegation_finished *event)
+{
+    count_usage(state, event->tokens, event->cost_micro);
+}
+
+static void fold_worker_finished(struct run_state *state, const struct event_worker_finished *event)
+{
+    count_usage(state, event->tokens, event->cost_micro);
+    state->is_body_verified = false;
+    state->waits_until_ns = event->until_ns > 0 ? event->until_ns : 0;
+}
+
+static void fold_task_ended(struct run_state *state, const struct event_task_ended *event)
+{
+    count_usage(state, event->tokens, event->cost_micro);
+}
+
+static void fold_history_compacted(struct run_state *state,
+                                   const struct event_history_compacted *event)
+{
+    int64_t in = event->tokens_in > 0 ? event->tokens_in : 0;
+    int64_t out = event->tokens_out > 0 ? event->tokens_out : 0;
+    count_usage(state, add_saturating(in, out), event->cost_micro);
 }
 
 static struct run_condition *find_condition(struct run_state *state, const char *name)

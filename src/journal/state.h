@@ -73,6 +73,7 @@ struct run_state {
     int64_t active_ns;        /**< time that owners spent on the run, up to last_event_ns */
     int64_t last_event_ns;    /**< time of the last event */
     int64_t last_finished_ns; /**< when the last iteration's body ended */
+    int64_t waits_until_ns;   /**< Unix time before which no iteration begins; 0 = none */
     uint64_t checkpoint_number;
     uint64_t checkpoint_iteration; /**< `finished` at the last checkpoint */
     uint64_t spec_seq;             /**< event that holds the options in force */
@@ -101,6 +102,12 @@ int run_fold(struct run_state *state, const struct journal_event *event, struct 
 
 /** Whether the run is paused at its boundary: the time that passes is not active time. */
 bool run_stands_still(const struct run_state *state);
+
+/**
+ * From when on the time after the last event is active time: from that event, or from the end of a
+ * wait for what a coding agent's session ran into (a quota, an overloaded service).
+ */
+int64_t run_active_from_ns(const struct run_state *state);
 
 /** The iteration that is being worked on; between iterations, the last one with a result. */
 uint64_t run_current_iteration(const struct run_state *state);

@@ -38,6 +38,7 @@ static const struct {
     {"body_cost_micro", offsetof(struct run_state, body_cost_micro), true},
     {"turn", offsetof(struct run_state, turn), true},
     {"warnings", offsetof(struct run_state, warnings), true},
+    {"waits_until_ns", offsetof(struct run_state, waits_until_ns), true},
     {"finish_denied", offsetof(struct run_state, finish_denied), true},
     {"warned_iterations", offsetof(struct run_state, warned[RUN_LIMIT_ITERATIONS]), true},
     {"warned_tokens", offsetof(struct run_state, warned[RUN_LIMIT_TOKENS]), true},

@@ -20,14 +20,15 @@
 
 /** What a span is of. Values are part of the ids: never renumber. */
 enum trace_span {
-    TRACE_RUN = 1,         /**< one execution of the run; number = epoch */
-    TRACE_ITERATION = 2,   /**< number = iteration, part = attempt */
-    TRACE_MODEL = 3,       /**< number = turn, part = attempt */
-    TRACE_TOOL = 4,        /**< number = turn, part = index of the call */
-    TRACE_CONDITION = 5,   /**< number = seq of condition.evaluated */
-    TRACE_CHECKPOINT = 6,  /**< number = number of the checkpoint */
-    TRACE_POLICY = 7,      /**< number = seq of the event */
-    TRACE_VERIFICATION = 8 /**< number = seq of verification.started */
+    TRACE_RUN = 1,          /**< one execution of the run; number = epoch */
+    TRACE_ITERATION = 2,    /**< number = iteration, part = attempt */
+    TRACE_MODEL = 3,        /**< number = turn, part = attempt */
+    TRACE_TOOL = 4,         /**< number = turn, part = index of the call */
+    TRACE_CONDITION = 5,    /**< number = seq of condition.evaluated */
+    TRACE_CHECKPOINT = 6,   /**< number = number of the checkpoint */
+    TRACE_POLICY = 7,       /**< number = seq of the event */
+    TRACE_VERIFICATION = 8, /**< number = seq of verification.started */
+    TRACE_HANDOFF = 9       /**< number = seq of handoff.requested */
 };
 
 /** Trace id of a run. @param run_id a UUID in text form */

@@ -5,11 +5,13 @@
 #include "base/auto.h"
 #include "base/buf.h"
 #include "base/memory.h"
+#include "handoff/desks/watch.h"
 #include "os/file.h"
 #include "os/sandbox/git_config.h"
 #include "os/state_folder.h"
 #include "os/trust.h"
 #include "policy/watch.h"
+#include "store/locate/database.h"
 #include "store/locate/locate.h"
 
 #include <stdlib.h>
@@ -74,7 +76,18 @@ static char **append_store(char **paths, const char *store_path)
     }
     paths = append_files(paths, store_path);
     auto_free char *policy = watch_default_path(store_path);
-    return append_policies(paths, policy);
+    return append(append_policies(paths, policy), desks_path_of_store(store_path));
+}
+
+/** Who reads them could write into the database. */
+static char **append_credentials(char **paths, const char *store_path)
+{
+    char **files = store_database_credentials(store_path);
+    for (size_t i = 0; files[i] != NULL; i++) {
+        paths = append(paths, files[i]);
+    }
+    free(files);
+    return paths;
 }
 
 struct hidden_listing {
@@ -102,6 +115,9 @@ char **hidden_paths_of_store(const char *store_path)
     }
     if (store_path != NULL && !store_is_in_state(store_path)) {
         listing.paths = append_store(listing.paths, store_path);
+    }
+    if (store_is_in_database(store_path)) {
+        listing.paths = append_credentials(listing.paths, store_path);
     }
     /* A run must not change what another one is resumed from. */
     /* opens: the state folder, which no agent reaches. */

@@ -71,7 +71,7 @@ bool run_is_interrupted(const struct store_run *run)
 const char *run_display_status(const struct store_run *run)
 {
     if (run->summary.status == RONDO_RUNNING && run->summary.is_paused) {
-        return "paused";
+        return run->summary.is_waiting ? "waiting" : "paused";
     }
     if (!run_is_interrupted(run)) {
         return rondo_status_name(run->summary.status);

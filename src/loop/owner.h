@@ -36,6 +36,9 @@ void owner_describe(const struct store_run *holder, char *ret_text);
 
 /* ---- Rows ---- */
 
+/** With these words begins the message of a run that was closed because its process is gone. */
+#define OWNER_GONE_MESSAGE "the process that executed the run is gone"
+
 /** Whether a living process holds a run, as far as can be known. @param now_ns wall clock */
 bool run_is_executed(const struct store_run *run, int64_t now_ns);
 

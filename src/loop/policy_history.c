@@ -2,6 +2,7 @@
 /* Entering rulesets in the history. */
 #include "loop/policy_history.h"
 
+#include "policy/replica.h"
 #include "store/store.h"
 
 #include <stdio.h>
@@ -44,7 +45,8 @@ void policy_history_enter(void *context, const struct ruleset *ruleset, bool is_
         return;
     }
     /* Reading is cheap; writing would take the store's lock just to find the same again. */
-    store->ops->read_policies(store, ruleset->source, 0, take_entry, &search, NULL);
+    const char *source = policy_history_source(ruleset->source);
+    store->ops->read_policies(store, source, 0, take_entry, &search, NULL);
     if (search.is_found) {
         snprintf(by, by_size, "%s", search.by);
     }
@@ -53,7 +55,7 @@ void policy_history_enter(void *context, const struct ruleset *ruleset, bool is_
     }
     struct store_policy_change change = {
         .time_ns = clock_now(clock_system()),
-        .source = ruleset->source,
+        .source = source,
         .digest = ruleset->digest,
         .how = is_first ? "found" : "edited",
         .by = by,

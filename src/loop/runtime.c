@@ -7,8 +7,11 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "handoff/desks/reach.h"
+#include "handoff/storage/clock.h"
 #include "loop/owner.h"
 #include "loop/policy_history.h"
+#include "loop/runtime_internal.h"
 #include "loop/spec.h"
 #include "os/host.h"
 #include "os/state_folder.h"
@@ -27,18 +30,14 @@
 /** Without a beat for so long, and so long while the keeper waits for the store, it was frozen. */
 #define FREEZE_NS      NS_PER_S
 #define KEEPER_BUSY_NS (30 * NS_PER_S)
-/** Dead holders that one claim may clear out of the way. */
-#define CLAIM_TRIES 16
-
-/** Times that a claim is tried when the store fails, and the first pause, doubled each time. */
-#define CLAIM_FAILURES 4
-#define CLAIM_PAUSE_NS (20 * NS_PER_MS)
-
+/** Bodies are ended so much of the lease before its end when it cannot be renewed. */
+#define LEASE_MARGIN 10
 struct runtime_entry {
     char run_id[ID_SIZE];
     uint64_t epoch;
     struct cancel *cancel; /* NULL for abandoned runs */
     bool has_mail;
+    bool is_waiting; /* its commit waits for the store */
     UT_hash_handle hh;
 };
 
@@ -69,9 +68,16 @@ struct runtime {
     pthread_t keeper;
 
     char *policy;
+    struct desks_watch *desks;
+    struct handoff_clock handoff_clock;
     bool is_policy_optional;
     bool is_policy_named;
     struct policies *policies; /* guarded by the lock, too */
+
+    bool is_store_remote;
+    runtime_store_fn *store_away;
+    void *store_away_context;
+    bool is_store_away; /* somebody was told; guarded by listen_lock */
 
     pthread_mutex_t listen_lock; /* guards the next two; held while the listener is called */
     void (*listener)(void *context);
@@ -84,7 +90,9 @@ struct runtime {
     bool is_keeper_busy;       /* it may wait for the store long, without a beat */
 
     struct cancel keeper_stop;
-    int64_t renewed_ns; /* keeper's thread only: monotonic time of the last renewal */
+    _Atomic int64_t renewed_ns; /* monotonic time of the last renewal */
+    bool has_guard;
+    pthread_t guard; /* of leases in a remote store; runs when the keeper does */
 };
 
 static char **dup_paths(const char *const *paths)
@@ -121,7 +129,12 @@ int runtime_new(const struct runtime_options *options, struct runtime **ret_runt
     runtime->supervisor = memory_dup_string(options->supervisor);
     runtime->hide_paths = dup_paths(options->hide_paths);
     runtime->policy = memory_dup_string(options->policy);
+    runtime->desks = desks_watch_new(options->desks);
+    handoff_clock_init(&runtime->handoff_clock, runtime->store, runtime->clock);
     runtime->is_policy_optional = options->is_policy_optional;
+    runtime->is_store_remote = options->is_store_remote;
+    runtime->store_away = options->store_away;
+    runtime->store_away_context = options->store_away_context;
     runtime->is_policy_named = options->is_policy_named;
     runtime->has_keeper = !options->has_no_keeper;
     runtime->renewed_ns = clock_monotonic(runtime->clock);
@@ -164,16 +177,20 @@ void runtime_free(struct runtime *runtime)
     if (runtime == NULL) {
         return;
     }
+    pthread_mutex_lock(&runtime->lock);
+    cancel_set(&runtime->keeper_stop, CANCEL_GRACEFUL);
+    pthread_cond_broadcast(&runtime->keeper_needed);
+    pthread_mutex_unlock(&runtime->lock);
     if (runtime->is_keeper_running) {
-        pthread_mutex_lock(&runtime->lock);
-        cancel_set(&runtime->keeper_stop, CANCEL_GRACEFUL);
-        pthread_cond_signal(&runtime->keeper_needed);
-        pthread_mutex_unlock(&runtime->lock);
         pthread_join(runtime->keeper, NULL);
+    }
+    if (runtime->has_guard) {
+        pthread_join(runtime->guard, NULL);
     }
     free_entries(&runtime->entries);
     free_entries(&runtime->abandoned);
     free_policies(runtime);
+    desks_watch_free(runtime->desks);
     cancel_fini(&runtime->keeper_stop);
     pthread_mutex_destroy(&runtime->lock);
     pthread_cond_destroy(&runtime->keeper_needed);
@@ -215,6 +232,35 @@ void runtime_notify(struct runtime *runtime)
     pthread_mutex_unlock(&runtime->listen_lock);
 }
 
+bool runtime_waits_for_store(const struct runtime *runtime)
+{
+    return runtime->is_store_remote;
+}
+
+/** Tell people once for all loops. */
+static void note_store(struct runtime *runtime, const char *problem)
+{
+    bool is_away = problem != NULL;
+    pthread_mutex_lock(&runtime->listen_lock);
+    if (runtime->is_store_away != is_away && runtime->store_away != NULL) {
+        runtime->store_away(runtime->store_away_context, problem);
+    }
+    runtime->is_store_away = is_away;
+    pthread_mutex_unlock(&runtime->listen_lock);
+}
+
+void runtime_note_waiting(struct runtime *runtime, const char *run_id, const char *problem)
+{
+    struct runtime_entry *entry = NULL;
+    pthread_mutex_lock(&runtime->lock);
+    HASH_FIND_STR(runtime->entries, run_id, entry);
+    if (entry != NULL) {
+        entry->is_waiting = problem != NULL;
+    }
+    pthread_mutex_unlock(&runtime->lock);
+    note_store(runtime, problem);
+}
+
 const struct clock *runtime_clock(struct runtime *runtime)
 {
     return runtime->clock;
@@ -228,6 +274,11 @@ struct random *runtime_random(struct runtime *runtime)
 const char *runtime_owner(struct runtime *runtime)
 {
     return runtime->owner;
+}
+
+const char *runtime_boot(struct runtime *runtime)
+{
+    return runtime->boot;
 }
 
 int64_t runtime_lease_ns(struct runtime *runtime)
@@ -258,6 +309,7 @@ static struct watch *add_policies(struct runtime *runtime, const char *path)
     policies->watch = watch_new(&(struct watch_options){
         .path = path == NULL ? runtime->policy : path,
         .is_optional = path == NULL && runtime->is_policy_optional,
+        .shared = runtime->store,
         .loaded = policy_history_enter,
         .context = runtime->store,
     });
@@ -302,6 +354,31 @@ bool runtime_policies_in_reach(struct runtime *runtime, const struct loop_spec *
            (watch_is_shared_path(path) || trust_is_in_reach(path, workspace) ||
             trust_is_in_reach(path, (const char *const *)spec->write_paths) ||
             state_is_in_project(path) || trust_stamp(TRUST_POLICY, path) != 0);
+}
+
+struct desks_watch *runtime_desks(struct runtime *runtime)
+{
+    return runtime->desks;
+}
+
+struct handoff_store runtime_handoffs(struct runtime *runtime)
+{
+    struct handoff_store handoffs =
+        desks_store(runtime->store, desks_look(runtime->store, runtime->desks));
+    handoffs.clock = &runtime->handoff_clock;
+    return handoffs;
+}
+
+int runtime_guard_desks(struct runtime *runtime, const struct loop_spec *spec,
+                        struct rondo_error *err)
+{
+    const char *path = desks_watch_path(runtime->desks);
+    const char *const workspace[] = {spec->workspace, NULL};
+    bool is_in_reach = path != NULL && !is_hidden(runtime, path) &&
+                       (trust_is_in_reach(path, workspace) ||
+                        trust_is_in_reach(path, (const char *const *)spec->write_paths) ||
+                        state_is_in_project(path));
+    return is_in_reach ? desks_guard(runtime->store, runtime->desks, err) : 0;
 }
 
 void runtime_settle_policies(struct runtime *runtime, struct loop_spec *spec)
@@ -399,6 +476,40 @@ static void *keeper_main(void *argument)
     return NULL;
 }
 
+/** Another machine may claim a run as soon as its lease is over: no body of it is active then. */
+static void end_late_bodies(struct runtime *runtime)
+{
+    int64_t since_ns = clock_monotonic(runtime->clock) - runtime->renewed_ns;
+    if (since_ns < runtime->lease_ns - runtime->lease_ns / LEASE_MARGIN) {
+        return;
+    }
+    pthread_mutex_lock(&runtime->lock);
+    for (struct runtime_entry *entry = runtime->entries; entry != NULL; entry = entry->hh.next) {
+        if (!entry->is_waiting) {
+            cancel_set(entry->cancel, CANCEL_NOW);
+        }
+    }
+    pthread_mutex_unlock(&runtime->lock);
+}
+
+/**
+ * The keeper may wait for a store that is cut off for longer than the lease. This thread never
+ * talks to the store.
+ */
+static void *guard_main(void *argument)
+{
+    struct runtime *runtime = argument;
+    do {
+        pthread_mutex_lock(&runtime->lock);
+        while (!is_keeper_needed(runtime)) {
+            pthread_cond_wait(&runtime->keeper_needed, &runtime->lock);
+        }
+        pthread_mutex_unlock(&runtime->lock);
+        end_late_bodies(runtime);
+    } while (!cancel_wait(&runtime->keeper_stop, RUNTIME_TICK_NS));
+    return NULL;
+}
+
 /** Called with the lock held. */
 static int start_keeper(struct runtime *runtime, struct rondo_error *err)
 {
@@ -408,7 +519,14 @@ static int start_keeper(struct runtime *runtime, struct rondo_error *err)
     pthread_attr_t attributes;
     pthread_attr_init(&attributes);
     pthread_attr_setstacksize(&attributes, KEEPER_STACK_BYTES);
-    int failure = pthread_create(&runtime->keeper, &attributes, keeper_main, runtime);
+    int failure = 0;
+    if (runtime->is_store_remote && !runtime->has_guard) {
+        failure = pthread_create(&runtime->guard, &attributes, guard_main, runtime);
+        runtime->has_guard = failure == 0;
+    }
+    if (failure == 0) {
+        failure = pthread_create(&runtime->keeper, &attributes, keeper_main, runtime);
+    }
     pthread_attr_destroy(&attributes);
     if (failure != 0) {
         return error_set_errno(err, RONDO_ERR_SYSTEM, failure, "cannot start the lease keeper");
@@ -439,7 +557,7 @@ static void drop_entry(struct runtime_entry **entries, const char *run_id, uint6
     }
 }
 
-static void forget_abandoned(struct runtime *runtime, const char *run_id)
+void runtime_forget_abandoned(struct runtime *runtime, const char *run_id)
 {
     pthread_mutex_lock(&runtime->lock);
     drop_entry(&runtime->abandoned, run_id, 0);
@@ -461,6 +579,9 @@ int runtime_register(struct runtime *runtime, const char *run_id, uint64_t epoch
                      struct cancel *cancel, struct rondo_error *err)
 {
     pthread_mutex_lock(&runtime->lock);
+    if (runtime->is_store_remote && !is_keeper_needed(runtime)) {
+        runtime->renewed_ns = clock_monotonic(runtime->clock); /* What was before is over. */
+    }
     end_predecessor(runtime, run_id);
     int r = start_keeper(runtime, err);
     if (r == 0 && HASH_COUNT(runtime->entries) >= LIMIT_LOOPS_PER_PROCESS) {
@@ -469,7 +590,7 @@ int runtime_register(struct runtime *runtime, const char *run_id, uint64_t epoch
     }
     if (r == 0) {
         add_entry(&runtime->entries, run_id, epoch, cancel);
-        pthread_cond_signal(&runtime->keeper_needed);
+        pthread_cond_broadcast(&runtime->keeper_needed);
     }
     pthread_mutex_unlock(&runtime->lock);
     return r;
@@ -495,13 +616,23 @@ bool runtime_has_mail(struct runtime *runtime, const char *run_id)
     return has_mail;
 }
 
-static bool is_running_here(struct runtime *runtime, const char *run_id)
+bool runtime_is_running_here(struct runtime *runtime, const char *run_id)
 {
     struct runtime_entry *entry = NULL;
     pthread_mutex_lock(&runtime->lock);
     HASH_FIND_STR(runtime->entries, run_id, entry);
     pthread_mutex_unlock(&runtime->lock);
     return entry != NULL;
+}
+
+bool runtime_is_abandoned(struct runtime *runtime, const char *run_id, uint64_t epoch)
+{
+    struct runtime_entry *entry = NULL;
+    pthread_mutex_lock(&runtime->lock);
+    HASH_FIND_STR(runtime->abandoned, run_id, entry);
+    bool is_abandoned = entry != NULL && (entry->epoch == epoch || entry->epoch == 0);
+    pthread_mutex_unlock(&runtime->lock);
+    return is_abandoned;
 }
 
 /** End an abandoned run's lease if it is still ours. @return whether nothing is left to do */
@@ -515,7 +646,7 @@ static bool end_lease(struct runtime *runtime, const struct runtime_entry *entry
         if (r < 0) {
             return r == RONDO_ERR_NOT_FOUND;
         }
-        if (strcmp(run.owner, runtime->owner) != 0 || is_running_here(runtime, run.id)) {
+        if (strcmp(run.owner, runtime->owner) != 0 || runtime_is_running_here(runtime, run.id)) {
             return true;
         }
         epoch = run.epoch;
@@ -531,7 +662,7 @@ void runtime_abandon(struct runtime *runtime, const char *run_id, uint64_t epoch
     }
     drop_entry(&runtime->abandoned, run_id, 0);
     add_entry(&runtime->abandoned, run_id, epoch, NULL);
-    pthread_cond_signal(&runtime->keeper_needed);
+    pthread_cond_broadcast(&runtime->keeper_needed);
     int r = start_keeper(runtime, NULL);
     (void)r; /* Without a thread the lease ends with the process. */
     pthread_mutex_unlock(&runtime->lock);
@@ -553,7 +684,7 @@ static void end_abandoned(struct runtime *runtime)
 {
     struct runtime_entry entry;
     while (next_abandoned(runtime, &entry) && end_lease(runtime, &entry)) {
-        forget_abandoned(runtime, entry.run_id);
+        runtime_forget_abandoned(runtime, entry.run_id);
     }
 }
 
@@ -617,11 +748,16 @@ static void look_for_lost_runs(struct runtime *runtime)
 void runtime_tick(struct runtime *runtime)
 {
     struct store *store = runtime->store;
-    int64_t since = clock_monotonic(runtime->clock) - runtime->renewed_ns;
+    int64_t before_ns = clock_monotonic(runtime->clock);
+    int64_t since = before_ns - runtime->renewed_ns;
     if (since >= runtime->lease_ns / 3) {
         /* A failure is not reported here: the loops meet it themselves at their next commit. */
         if (store->ops->renew_leases(store, runtime->owner, runtime->lease_ns, NULL) == 0) {
-            runtime->renewed_ns = clock_monotonic(runtime->clock);
+            /* A distant store has begun the lease at any moment of the call. */
+            runtime->renewed_ns =
+                runtime->is_store_remote ? before_ns : clock_monotonic(runtime->clock);
+        } else if (runtime->is_store_remote) {
+            end_late_bodies(runtime);
         }
         if (since >= runtime->lease_ns) {
             look_for_lost_runs(runtime);
@@ -629,137 +765,4 @@ void runtime_tick(struct runtime *runtime)
     }
     end_abandoned(runtime);
     store->ops->read_mail(store, NULL, runtime->owner, deliver, runtime, NULL);
-}
-
-/** One claim as it is tried. */
-struct claiming {
-    struct runtime *runtime;
-    const char *run_id;
-    const struct store_run *new_run; /* NULL = claim an existing one */
-    const struct store_event *first;
-    size_t first_count;
-    int failures; /* tries whose outcome is unknown: one of them may have taken effect */
-    char dead_owner[STORE_OWNER_SIZE]; /* of the run, whose lease was ended here; "" = none */
-};
-
-/** A creation whose answer was lost is there on the second try. */
-static int recognise_created(const struct claiming *claiming, struct store_claim_result *ret_result,
-                             struct rondo_error *err)
-{
-    struct store *store = claiming->runtime->store;
-    struct store_run run;
-    int r = store->ops->get_run(store, claiming->run_id, &run, err);
-    if (r == 0 && strcmp(run.owner, claiming->runtime->owner) != 0) {
-        r = error_set(err, RONDO_ERR_INVALID, "there is a run %s already", claiming->run_id);
-    }
-    if (r == 0) {
-        *ret_result =
-            (struct store_claim_result){.outcome = STORE_CLAIMED, .epoch = run.epoch, .run = run};
-    }
-    return r;
-}
-
-static int ask_store(const struct claiming *claiming, struct store_claim_result *ret_result,
-                     struct rondo_error *err)
-{
-    struct runtime *runtime = claiming->runtime;
-    struct store *store = runtime->store;
-    struct store_claim claim = {
-        .owner = runtime->owner, .lease_ns = runtime->lease_ns, .boot = runtime->boot};
-    if (claiming->new_run == NULL) {
-        return store->ops->claim_run(store, claiming->run_id, &claim, ret_result, err);
-    }
-    int r = store->ops->create_run(store, claiming->new_run, claiming->first, claiming->first_count,
-                                   &claim, ret_result, err);
-    return r == RONDO_ERR_INVALID && claiming->failures > 0
-               ? recognise_created(claiming, ret_result, err)
-               : r;
-}
-
-/** Whether the holder is no living loop: a dead process, or this one without knowing it. */
-static bool may_take_over(const struct claiming *claiming, const struct store_run *holder)
-{
-    struct runtime *runtime = claiming->runtime;
-    if (strcmp(holder->owner, runtime->owner) != 0) {
-        return owner_is_dead(holder->owner);
-    }
-    if (is_running_here(runtime, holder->id)) {
-        return false;
-    }
-    struct runtime_entry *abandoned = NULL;
-    pthread_mutex_lock(&runtime->lock);
-    HASH_FIND_STR(runtime->abandoned, holder->id, abandoned);
-    bool is_abandoned =
-        abandoned != NULL && (abandoned->epoch == holder->epoch || abandoned->epoch == 0);
-    pthread_mutex_unlock(&runtime->lock);
-    bool may_be_ours = claiming->failures > 0 && strcmp(holder->id, claiming->run_id) == 0;
-    return is_abandoned || may_be_ours;
-}
-
-/** The store forgets the holder of a lease that is ended. */
-static int end_lease_of(struct claiming *claiming, const struct store_run *holder,
-                        struct rondo_error *err)
-{
-    struct store *store = claiming->runtime->store;
-    bool is_others = strcmp(holder->owner, claiming->runtime->owner) != 0;
-    if (is_others && strcmp(holder->id, claiming->run_id) == 0) {
-        snprintf(claiming->dead_owner, sizeof(claiming->dead_owner), "%s", holder->owner);
-    }
-    int r = 0;
-    if (is_others && strcmp(holder->id, claiming->run_id) != 0) {
-        /* A run of an exclusive agent, whose place is taken: it waits for somebody, too. */
-        r = orphan_mark(store, holder->id, err);
-    }
-    return r < 0 ? r : store->ops->expire_lease(store, holder->id, holder->epoch, err);
-}
-
-/** The row as it was before the claim names the process that died holding the run. */
-static void report_dead_owner(const struct claiming *claiming, struct store_run *run)
-{
-    if (run->owner[0] == '\0') {
-        memcpy(run->owner, claiming->dead_owner, sizeof(run->owner));
-    }
-}
-
-static bool should_ask_again(struct claiming *claiming, int r)
-{
-    bool may_pass =
-        r == RONDO_ERR_IO || r == RONDO_ERR_FULL || r == RONDO_ERR_BUSY || r == RONDO_ERR_TIMEOUT;
-    if (!may_pass || ++claiming->failures >= CLAIM_FAILURES) {
-        return false;
-    }
-    clock_sleep(claiming->runtime->clock, CLAIM_PAUSE_NS << claiming->failures, NULL);
-    return true;
-}
-
-int runtime_claim(struct runtime *runtime, const char *run_id, const struct store_run *new_run,
-                  const struct store_event *first, size_t first_count,
-                  struct store_claim_result *ret_result, struct rondo_error *err)
-{
-    struct claiming claiming = {.runtime = runtime,
-                                .run_id = run_id,
-                                .new_run = new_run,
-                                .first = first,
-                                .first_count = first_count};
-    for (int i = 0; i < CLAIM_TRIES; i++) {
-        int r = ask_store(&claiming, ret_result, err);
-        if (r == 0 && ret_result->outcome == STORE_CLAIMED) {
-            forget_abandoned(runtime, run_id);
-            report_dead_owner(&claiming, &ret_result->run);
-            return 0;
-        }
-        if (r == 0 && !may_take_over(&claiming, &ret_result->holder)) {
-            return 0;
-        }
-        if (r == 0) {
-            r = end_lease_of(&claiming, &ret_result->holder, err);
-        }
-        if (r < 0 && !should_ask_again(&claiming, r)) {
-            if (claiming.failures > 0) {
-                runtime_abandon(runtime, run_id, 0); /* One of the tries may have taken effect. */
-            }
-            return r;
-        }
-    }
-    return 0;
 }

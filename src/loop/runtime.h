@@ -9,6 +9,7 @@
 #include "base/cancel.h"
 #include "base/clock.h"
 #include "base/random.h"
+#include "handoff/storage/store.h"
 #include "store/writer.h"
 
 /** Lease when none is asked for: how long a frozen or unreachable owner keeps a run. */
@@ -17,6 +18,11 @@
 #define RUNTIME_MIN_LEASE_NS INT64_C(500000000)
 /** How often the keeper looks for letters. */
 #define RUNTIME_TICK_NS INT64_C(200000000)
+
+/** How long commits wait for a database that is away. */
+#define RUNTIME_STORE_PATIENCE_NS (3600 * NS_PER_S)
+
+typedef void runtime_store_fn(void *context, const char *problem);
 
 struct runtime_options {
     struct store *store;           /**< stays the caller's, must outlive the runtime */
@@ -28,7 +34,18 @@ struct runtime_options {
     const char *policy;            /**< policy file of runs that name none; NULL = built in */
     bool is_policy_optional;       /**< that file may be missing, which means built in */
     bool is_policy_named;          /**< a person named it: see loop_open_gate() */
+    const char *desks;             /**< desk file; NULL = none */
     bool has_no_keeper;            /**< tests call runtime_tick themselves */
+    /**
+     * The store is in a database, which may be away for a while and come back: commits wait for it
+     * (RUNTIME_STORE_PATIENCE_NS), and bodies that may have been taken over by another machine
+     * meanwhile are ended.
+     */
+    bool is_store_remote;
+    /** Called when a commit begins to wait, with the reason, and with NULL when the store is back;
+     *  any thread, one call at a time. NULL = nobody is told. */
+    runtime_store_fn *store_away;
+    void *store_away_context;
 };
 
 struct loop_spec;
@@ -68,6 +85,24 @@ const char *runtime_owner(struct runtime *runtime);
 int64_t runtime_lease_ns(struct runtime *runtime);
 const char *runtime_supervisor(struct runtime *runtime);
 const char *const *runtime_hide_paths(struct runtime *runtime);
+
+/** Whether commits wait for a store that is away. Any thread. */
+bool runtime_waits_for_store(const struct runtime *runtime);
+/**
+ * Note that a run's commit waits for the store, or does not any more. Its body has no effects then,
+ * so it is not ended when the lease may be over. Any thread.
+ * @param problem why the store cannot be used; NULL = it can be used again, or nobody waits
+ */
+void runtime_note_waiting(struct runtime *runtime, const char *run_id, const char *problem);
+
+/** The handoffs of the store, with the desks as they are now. It reads the store, so it must not be
+ * called from a callback of the store. Any thread. */
+struct handoff_store runtime_handoffs(struct runtime *runtime);
+/** The desk file, watched for all that use it. */
+struct desks_watch *runtime_desks(struct runtime *runtime);
+/** Guard the desk file, in all processes, if the agents of a run could write it. Any thread. */
+int runtime_guard_desks(struct runtime *runtime, const struct loop_spec *spec,
+                        struct rondo_error *err);
 
 /**
  * The policies at a path, watched for all loops of this process. Changes are entered in the store's

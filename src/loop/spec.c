@@ -59,12 +59,15 @@ void loop_spec_fini(struct loop_spec *spec)
     free(spec->policy);
     free(spec->prompt);
     free(spec->agent);
+    free(spec->coding);
+    free(spec->work);
     free(spec->origin);
     memory_free_list(spec->command);
     loop_spec_drop_conditions(spec);
     memory_free_list(spec->read_paths);
     memory_free_list(spec->write_paths);
     memory_free_list(spec->env_names);
+    memory_free_list(spec->denied_env);
     *spec = (struct loop_spec){0};
 }
 
@@ -94,11 +97,14 @@ struct loop_spec loop_spec_dup(const struct loop_spec *spec)
     copy.policy = memory_dup_string(spec->policy);
     copy.prompt = memory_dup_string(spec->prompt);
     copy.agent = memory_dup_string(spec->agent);
+    copy.coding = memory_dup_string(spec->coding);
+    copy.work = memory_dup_string(spec->work);
     copy.origin = memory_dup_string(spec->origin);
     copy.command = memory_dup_list((const char *const *)spec->command);
     copy.read_paths = memory_dup_list((const char *const *)spec->read_paths);
     copy.write_paths = memory_dup_list((const char *const *)spec->write_paths);
     copy.env_names = memory_dup_list((const char *const *)spec->env_names);
+    copy.denied_env = memory_dup_list((const char *const *)spec->denied_env);
     copy.conditions = NULL;
     copy.condition_count = 0;
     for (size_t i = 0; i < spec->condition_count; i++) {
@@ -214,6 +220,29 @@ static const struct {
     {"sandbox-network", offsetof(struct loop_spec, allow_network), 0, 1},
 };
 
+/** Whether an entry of env_names, which may end with *, passes a variable. */
+static bool passes(const char *entry, const char *name)
+{
+    size_t len = strlen(entry);
+    return len > 0 && entry[len - 1] == '*' ? strncmp(entry, name, len - 1) == 0
+                                            : strcmp(entry, name) == 0;
+}
+
+static int check_environment(const struct loop_spec *spec, struct rondo_error *err)
+{
+    for (char **entry = spec->env_names; entry != NULL && *entry != NULL; entry++) {
+        for (char **name = spec->denied_env; name != NULL && *name != NULL; name++) {
+            if (passes(*entry, *name)) {
+                return error_set(err, RONDO_ERR_INVALID,
+                                 "--sandbox-env %.64s passes %.64s, which this run's processes "
+                                 "must not have",
+                                 *entry, *name);
+            }
+        }
+    }
+    return 0;
+}
+
 int loop_spec_check(const struct loop_spec *spec, struct rondo_error *err)
 {
     if (spec->agent_id == NULL || !is_plain_name(spec->agent_id, LIMIT_AGENT_ID_LEN)) {
@@ -237,5 +266,5 @@ int loop_spec_check(const struct loop_spec *spec, struct rondo_error *err)
                              ranges[i].option, number, ranges[i].low, ranges[i].high);
         }
     }
-    return 0;
+    return check_environment(spec, err);
 }

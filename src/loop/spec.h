@@ -41,12 +41,15 @@ struct loop_condition {
 
 struct loop_spec {
     char *agent_id;
-    char *kind;      /**< "command", "library" or "role" */
+    char *kind;      /**< "command", "library", "role", "coding" or "prd" */
     char *workspace; /**< absolute path */
     char *policy;    /**< absolute path of a policy file or folder; NULL = the store's */
     char *prompt;    /**< or NULL */
     char *agent;     /**< kind "role": what agent/spec/config.h keeps, JSON; or NULL */
-    char **command;  /**< argv of a worker, NULL-terminated; NULL for libraries */
+    char *coding; /**< kind "coding": the record of a coding agent (worker/coding/record.h), JSON */
+    char *work;   /**< kind "prd": what work/spec.h keeps; or of a run that works on a task: its
+                     parent,   JSON; or NULL */
+    char **command; /**< argv of a worker, NULL-terminated; NULL for libraries */
     struct loop_condition *conditions;
     size_t condition_count;
 
@@ -69,6 +72,8 @@ struct loop_spec {
     char **read_paths; /**< NULL-terminated or NULL, as the next ones */
     char **write_paths;
     char **env_names;
+    char **denied_env;    /**< names of variables that no process of the run gets, whatever else
+                               passes them: what Rondo itself needs, such as a forge's token */
     char run_id[ID_SIZE]; /**< of the new run, which must be new; "" = one is made.
                                Not recorded with the options */
     char *origin; /**< the event that a new run comes from, JSON object; or NULL. Recorded once,

@@ -27,6 +27,8 @@ static const struct {
     {"policy", KIND_TEXT, offsetof(struct loop_spec, policy)},
     {"prompt", KIND_TEXT, offsetof(struct loop_spec, prompt)},
     {"agent", KIND_JSON, offsetof(struct loop_spec, agent)},
+    {"coding", KIND_JSON, offsetof(struct loop_spec, coding)},
+    {"work", KIND_JSON, offsetof(struct loop_spec, work)},
     {"command", KIND_LIST, offsetof(struct loop_spec, command)},
     {"max_iterations", KIND_INT, offsetof(struct loop_spec, max_iterations)},
     {"max_tokens", KIND_INT, offsetof(struct loop_spec, max_tokens)},
@@ -47,6 +49,7 @@ static const struct {
     {"read_paths", KIND_LIST, offsetof(struct loop_spec, read_paths)},
     {"write_paths", KIND_LIST, offsetof(struct loop_spec, write_paths)},
     {"env_names", KIND_LIST, offsetof(struct loop_spec, env_names)},
+    {"denied_env", KIND_LIST, offsetof(struct loop_spec, denied_env)},
 };
 #define MEMBER_COUNT (sizeof(members) / sizeof(members[0]))
 

@@ -10,10 +10,11 @@
 int64_t loop_step_active_ns(const struct run_state *state, int64_t now_ns)
 {
     int64_t active_ns = 0;
-    if (state->last_event_ns == 0 || now_ns <= state->last_event_ns || run_stands_still(state)) {
+    int64_t from_ns = run_active_from_ns(state);
+    if (state->last_event_ns == 0 || now_ns <= from_ns || run_stands_still(state)) {
         return state->active_ns;
     }
-    bool is_too_large = __builtin_sub_overflow(now_ns, state->last_event_ns, &active_ns) ||
+    bool is_too_large = __builtin_sub_overflow(now_ns, from_ns, &active_ns) ||
                         __builtin_add_overflow(active_ns, state->active_ns, &active_ns);
     return is_too_large ? INT64_MAX : active_ns;
 }
@@ -39,6 +40,12 @@ static bool is_verified(const struct run_state *state, const struct loop_spec *s
            run_conditions_met(state) == state->condition_count;
 }
 
+/** Whether the run executes a PRD: what it reports was verified task by task. */
+static bool is_prd(const struct loop_spec *spec)
+{
+    return spec->kind != NULL && strcmp(spec->kind, "prd") == 0;
+}
+
 /** The final status that the run has earned, or RONDO_RUNNING; `*ret_message` says why. */
 static enum rondo_status ending(const struct run_state *state, const struct loop_spec *spec,
                                 int64_t now_ns, const char **ret_message)
@@ -49,7 +56,9 @@ static enum rondo_status ending(const struct run_state *state, const struct loop
         return RONDO_COMPLETED;
     }
     if (state->finish == FINISH_COMPLETED && spec->condition_count == 0) {
-        *ret_message = "the agent says that it is done; there are no exit conditions to verify";
+        *ret_message = is_prd(spec) ? "all tasks are done"
+                                    : "the agent says that it is done; there are no exit "
+                                      "conditions to verify";
         return RONDO_COMPLETED;
     }
     if (state->denied != RONDO_RUNNING) {
@@ -64,11 +73,12 @@ static enum rondo_status ending(const struct run_state *state, const struct loop
     if (state->finish == FINISH_BLOCKED) {
         *ret_message = state->is_guarded
                            ? "stopped by Rondo: iterations in a row without a tool call"
-                           : "the agent says that it is blocked";
+                       : is_prd(spec) ? "no remaining task can be started"
+                                      : "the agent says that it is blocked";
         return RONDO_BLOCKED;
     }
     if (state->finish == FINISH_FAILED) {
-        *ret_message = "the agent says that it failed";
+        *ret_message = is_prd(spec) ? "tasks failed" : "the agent says that it failed";
         return RONDO_FAILED;
     }
     if (state->consecutive_failures >= (uint64_t)spec->max_failures) {
@@ -120,18 +130,42 @@ static bool is_checkpoint_due(const struct run_state *state, const struct loop_s
     return state->finished - state->checkpoint_iteration >= (uint64_t)spec->checkpoint_interval;
 }
 
-/** How long to wait still before the next iteration. */
-static int64_t delay_left(const struct run_state *state, const struct loop_spec *spec,
+/** How long to wait still for what the last session of a coding agent ran into. */
+static int64_t wait_left(const struct run_state *state, int64_t now_ns)
+{
+    int64_t left = 0;
+    if (state->waits_until_ns <= now_ns ||
+        __builtin_sub_overflow(state->waits_until_ns, now_ns, &left)) {
+        return 0;
+    }
+    return left < LIMIT_CODING_WAIT_NS ? left : LIMIT_CODING_WAIT_NS;
+}
+
+/** The pause between iterations that the options demand, as far as it is not over. */
+static int64_t pause_left(const struct run_state *state, const struct loop_spec *spec,
                           int64_t now_ns)
 {
     if (spec->delay_ns == 0 || state->finished == 0) {
         return 0;
     }
     int64_t left = state->last_finished_ns + spec->delay_ns - now_ns;
-    int64_t time_left = loop_step_time_left_ns(state, spec, now_ns);
     if (left > spec->delay_ns) {
         /* A clock that was set back proves nothing; waiting for it could take for ever. */
         left = left - spec->delay_ns > LOOP_CLOCKS_DIFFER_NS ? 0 : spec->delay_ns;
+    }
+    return left;
+}
+
+/** How long to wait still before the next iteration. */
+static int64_t delay_left(const struct run_state *state, const struct loop_spec *spec,
+                          int64_t now_ns)
+{
+    int64_t pause = pause_left(state, spec, now_ns);
+    int64_t wait = wait_left(state, now_ns);
+    int64_t left = pause > wait ? pause : wait;
+    int64_t time_left = loop_step_time_left_ns(state, spec, now_ns);
+    if (__builtin_add_overflow(time_left, wait, &time_left)) { /* The wait uses up nothing. */
+        time_left = INT64_MAX;
     }
     return left < time_left ? left : time_left;
 }

@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "journal/trace.h"
 #include "loop/spec.h"
+#include "os/sandbox/policy.h"
 #include "rondo/types.h"
 
 /** Outcome of one evaluation. */
@@ -43,8 +44,14 @@ struct verify_command_context {
     const struct loop_spec *spec;
     const char *supervisor;
     const char *const *hide_paths;
+    const char *const *variables;        /**< further "NAME=value"; or NULL. Those that the spec's
+                                            env_names        name reach commands in a sandbox */
     char traceparent[TRACE_PARENT_SIZE]; /**< of the iteration, for the commands; "" = none */
 };
+
+/** The sandbox of commands that verify, for the spec's workspace. All lists are borrowed. */
+struct sandbox_policy verify_sandbox(const struct loop_spec *spec, char *const *hidden,
+                                     char *const *protected);
 
 /** Verifier that runs conditions' commands with `sh -c` in the spec's sandbox and workspace. */
 struct verifier verify_by_command(const struct verify_command_context *context);

@@ -74,6 +74,38 @@ static const char **names_with_trace(char *const *names)
     return longer;
 }
 
+struct sandbox_policy verify_sandbox(const struct loop_spec *spec, char *const *hidden,
+                                     char *const *protected)
+{
+    return (struct sandbox_policy){
+        .tier = (enum sandbox_tier)spec->verifier_tier,
+        .workspace = spec->workspace,
+        .is_canonical = true,
+        .allow_network = spec->allow_network != 0,
+        .read_paths = (const char *const *)spec->read_paths,
+        .write_paths = (const char *const *)spec->write_paths,
+        .hide_paths = (const char *const *)hidden,
+        .protect_paths = (const char *const *)protected,
+        .env_names = (const char *const *)spec->env_names,
+    };
+}
+
+/** @return environment_free() */
+static char **make_environment(const struct verify_command_context *context)
+{
+    char trace[sizeof("TRACEPARENT=") + TRACE_PARENT_SIZE];
+    size_t count = memory_count_list(context->variables);
+    auto_free const char **extra = memory_new_zero(count + 2, sizeof(*extra));
+    snprintf(trace, sizeof(trace), "TRACEPARENT=%s", context->traceparent);
+    for (size_t i = 0; i < count; i++) {
+        extra[i] = context->variables[i];
+    }
+    extra[count] = context->traceparent[0] == '\0' ? NULL : trace;
+    char **environment = environment_reduced((const char *const *)context->spec->env_names, extra);
+    environment_drop(environment, (const char *const *)context->spec->denied_env);
+    return environment;
+}
+
 static void evaluate_command(const struct verifier *verifier,
                              const struct loop_condition *condition, int64_t timeout_ns,
                              struct cancel *cancel, struct verify_result *ret_result)
@@ -83,22 +115,10 @@ static void evaluate_command(const struct verifier *verifier,
     const char *const argv[] = {"sh", "-c", condition->command, NULL};
     auto_hidden_paths char **hidden = hidden_paths_of_run(context->hide_paths, spec->policy);
     auto_hidden_paths char **protected = protected_paths_of_run(spec->workspace, NULL);
-    struct sandbox_policy policy = {
-        .tier = (enum sandbox_tier)spec->verifier_tier,
-        .workspace = spec->workspace,
-        .is_canonical = true,
-        .allow_network = spec->allow_network != 0,
-        .read_paths = (const char *const *)spec->read_paths,
-        .write_paths = (const char *const *)spec->write_paths,
-        .hide_paths = (const char *const *)hidden,
-        .protect_paths = (const char *const *)protected,
-    };
+    struct sandbox_policy policy = verify_sandbox(spec, hidden, protected);
     auto_free const char **names = names_with_trace(spec->env_names);
     policy.env_names = names;
-    char variable[sizeof("TRACEPARENT=") + TRACE_PARENT_SIZE];
-    snprintf(variable, sizeof(variable), "TRACEPARENT=%s", context->traceparent);
-    const char *const extra[] = {context->traceparent[0] == '\0' ? NULL : variable, NULL};
-    char **envp = environment_reduced((const char *const *)spec->env_names, extra);
+    char **envp = make_environment(context);
     struct spawn_request request = {
         .argv = argv,
         .envp = (const char *const *)envp,

@@ -10,6 +10,7 @@
 #include "base/memory.h"
 #include "os/environment.h"
 #include "os/file.h"
+#include "os/host.h"
 #include "os/process/program.h"
 #include "os/trust.h"
 
@@ -138,21 +139,6 @@ static char **names_of(char *const *environment)
 
 /* --- the private folder --- */
 
-static int find_cache(struct buf *ret_path, struct rondo_error *err)
-{
-    const char *given = getenv("XDG_CACHE_HOME");
-    const char *home = getenv("HOME");
-    if (given != NULL && given[0] == '/') {
-        buf_printf(ret_path, "%s", given);
-    } else if (home != NULL && home[0] == '/') {
-        buf_printf(ret_path, "%s/.cache", home);
-    } else {
-        return error_set(err, RONDO_ERR_NOT_FOUND,
-                         "there is no folder for its files: set HOME or XDG_CACHE_HOME");
-    }
-    return 0;
-}
-
 /** What distinguishes one server from another: what it is called, where it was registered, its
  * program. */
 static void write_identity(const struct mcp_options *options, const char *folder,
@@ -175,20 +161,18 @@ static int make_home(const struct mcp_options *options, const char *folder, char
 {
     char digits[DIGEST_HEX_SIZE];
     auto_buf struct buf path = {0};
-    int r = find_cache(&path, err);
-    if (r != 0) {
-        return r;
+    auto_free char *given = host_cache();
+    if (given == NULL) {
+        return error_set(err, RONDO_ERR_NOT_FOUND,
+                         "there is no folder for its files: set HOME or XDG_CACHE_HOME");
     }
     /* opens: only a name; below it the sandbox refuses links */
-    r = file_make_folder(buf_string(&path), err);
+    int r = file_make_folder(given, err);
     /* opens: only a name; below it the sandbox refuses links */
-    auto_free char *cache = r != 0 ? NULL : realpath(buf_string(&path), NULL);
+    auto_free char *cache = r != 0 ? NULL : realpath(given, NULL);
     if (cache == NULL) {
-        return r != 0 ? r
-                      : error_set_errno(err, RONDO_ERR_SYSTEM, errno, "cannot find %s",
-                                        buf_string(&path));
+        return r != 0 ? r : error_set_errno(err, RONDO_ERR_SYSTEM, errno, "cannot find %s", given);
     }
-    buf_clear(&path);
     buf_printf(&path, "%s/rondo/mcp/", cache);
     const char *slash = strrchr(options->name, '/');
     const char *name = slash == NULL ? options->name : slash + 1;

@@ -48,7 +48,7 @@
 /* How long a server may take to end by itself, and after TERM. */
 #define GRACE_NS (1 * NS_PER_S)
 /* How long the exit code and last words of a server are waited for after its output has ended. */
-#define LAST_WORDS_NS (200 * NS_PER_MS)
+#define LAST_WORDS_NS (2 * NS_PER_S)
 
 /** A caller that waits for a reply. On its stack; in the list under `lock`. */
 struct reply_waiter {

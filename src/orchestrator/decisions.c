@@ -4,31 +4,41 @@
  * store says what was decided, by whichever process; a run continues when nothing that it asked for
  * is open. Time decides, too: what is due is done here.
  */
+#include "alert/notice.h"
 #include "base/buf.h"
 #include "base/json/json.h"
+#include "base/limits.h"
 #include "base/memory.h"
-#include "handoff/store.h"
-#include "handoff/timer.h"
+#include "handoff/desks/watch.h"
+#include "handoff/inbox/inbox.h"
+#include "handoff/inbox/index.h"
+#include "handoff/storage/clock.h"
 #include "journal/reader.h"
 #include "loop/control/control.h"
 #include "orchestrator/internal.h"
+#include "worker/decided.h"
 
 #include <json-c/json.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/** Events at the end of a journal among which that of the pause is. */
-#define LAST_EVENTS 64
+/** Handoffs with which something is done in one scan; the next one does the rest. */
+#define DUE_AT_ONCE ((size_t)1000)
+/** A mistake of the desk file is told again after so long. */
+#define WARN_EACH_NS (3600 * NS_PER_S)
+/** Name space of the ids of notices. */
+#define NOTICE_SPACE "5d7c2d3e-0f43-5b0c-9d0a-6c8c0c0f5a77"
 
 static struct handoff_store handoffs_of(const struct orchestrator *orchestrator)
 {
-    return (struct handoff_store){orchestrator_store(orchestrator), &handoff_default_rules};
+    return runtime_handoffs(orchestrator->options.runtime);
 }
 
 static int64_t now_of(const struct orchestrator *orchestrator)
 {
-    return clock_now(orchestrator_clock(orchestrator));
+    struct handoff_store handoffs = handoffs_of(orchestrator);
+    return handoff_now(&handoffs);
 }
 
 static bool is_paused_here(struct orchestrator *orchestrator, const char *run_id)
@@ -54,62 +64,15 @@ static int pass_damaged(const struct orchestrator *orchestrator, int r, const ch
 
 /* ---- What a run waits for ------------------------------------------------------------------- */
 
-/** Keep what the last pause of a run says. */
-static bool find_pause(const struct journal_entry *entry, void *context)
-{
-    struct buf *handoffs = context;
-    if (entry->is_known && entry->event.type == JOURNAL_RUN_PAUSED) {
-        const char *json = entry->event.run_paused.handoffs;
-        buf_clear(handoffs);
-        buf_append_string(handoffs, json == NULL ? "" : json);
-    }
-    return true;
-}
-
-/** Whether something is decided of what a run waits for. What is gone counts as decided. */
-static int is_decided(const struct orchestrator *orchestrator, const struct buf *json,
-                      bool *ret_is_decided, struct rondo_error *err)
-{
-    struct handoff_store handoffs = handoffs_of(orchestrator);
-    auto_json struct json_object *list = NULL;
-    int r = json_parse(json->data, json->len, &list, err);
-    size_t count =
-        r == 0 && json_object_is_type(list, json_type_array) ? json_object_array_length(list) : 0;
-    for (size_t i = 0; i < count && r == 0 && !*ret_is_decided; i++) {
-        struct handoff handoff;
-        const char *id = json_object_get_string(json_object_array_get_idx(list, i));
-        r = handoff_read(&handoffs, id == NULL ? "" : id, &handoff, err);
-        *ret_is_decided = r == RONDO_ERR_NOT_FOUND || (r == 0 && !handoff_is_waiting(&handoff));
-        r = r == RONDO_ERR_NOT_FOUND ? 0 : r;
-    }
-    return r;
-}
-
-/** Read what a run waits for: the pause is near the end of its journal. */
-static int read_pause(struct store *store, const char *run_id, uint64_t last_seq,
-                      struct buf *ret_handoffs, struct rondo_error *err)
-{
-    uint64_t after = last_seq > LAST_EVENTS ? last_seq - LAST_EVENTS : 0;
-    return journal_visit(store, run_id, after, 0, find_pause, ret_handoffs, err);
-}
-
 /** Continue a run that is paused here if something was decided: it looks for itself what. */
 static int look_at(struct orchestrator *orchestrator, const char *run_id)
 {
-    struct store *store = orchestrator_store(orchestrator);
     struct rondo_error err = {0};
-    struct store_run run;
-    auto_buf struct buf handoffs = {0};
     bool is_over = false;
-    int r = store->ops->get_run(store, run_id, &run, &err);
-    if (r == 0 && run.summary.is_paused) {
-        r = read_pause(store, run_id, run.last_seq, &handoffs, &err);
-    }
-    if (r == 0 && handoffs.len > 0) {
-        r = is_decided(orchestrator, &handoffs, &is_over, &err);
-    }
+    int r = worker_is_decided(orchestrator->options.runtime, run_id, &is_over, &err);
     if (r == 0 && is_over) {
         r = loop_continue_run(&orchestrator->parts, run_id, "a decision", &err);
+        r = r < 0 ? r : waiting_look(orchestrator, run_id, &err);
     }
     return pass_damaged(orchestrator, r, "run", run_id, &err);
 }
@@ -165,49 +128,162 @@ static int look_at_new(struct orchestrator *orchestrator)
 
 /* ---- Time ----------------------------------------------------------------------------------- */
 
-struct due_handoffs {
-    struct orchestrator *orchestrator;
-    int64_t now_ns;
-    int64_t next_ns; /**< when time does something next; INT64_MAX = never */
-    int r;
-    struct rondo_error *err;
-};
-
-static bool do_what_is_due(const struct handoff *handoff, void *context)
+/** Do what is due with one; a request that is on no desk yet is routed. */
+static int wake(const struct handoff_store *handoffs, const char *request_id, int64_t now_ns,
+                struct rondo_error *err)
 {
-    struct due_handoffs *due = context;
-    struct handoff_store handoffs = handoffs_of(due->orchestrator);
-    struct timer timer = handoff_timer(handoff, handoffs.rules);
-    if (timer.kind != TIMER_NONE && timer.due_ns <= due->now_ns) {
-        struct handoff_result result;
-        int r = handoff_wake(&handoffs, handoff->request_id, due->now_ns, &result, due->err);
-        if (r < 0) {
-            due->r = r;
-            return true;
-        }
-        timer = handoff_timer(&result.handoff, handoffs.rules);
-    }
-    if (timer.kind != TIMER_NONE && timer.due_ns < due->next_ns) {
-        due->next_ns = timer.due_ns;
-    }
-    return true;
+    struct handoff handoff;
+    int r = inbox_route(handoffs, request_id, now_ns, &handoff, err);
+    return r == RONDO_ERR_NOT_FOUND || r == RONDO_ERR_CORRUPT ? 0 : r; /* `rondo inbox` says it. */
 }
 
-/** Do what is due with the open handoffs, and find when to look again. */
+struct unrouted {
+    char (*ids)[ID_SIZE];
+    size_t count;
+};
+
+static bool take_unrouted(const struct handoff_summary *summary,
+                          const struct handoff_place_in_list *place, void *context)
+{
+    struct unrouted *unrouted = context;
+    (void)place;
+    if (summary->state == HANDOFF_REQUESTED || summary->state == HANDOFF_REROUTED) {
+        memcpy(unrouted->ids[unrouted->count++], summary->request_id, ID_SIZE);
+    }
+    return unrouted->count < DUE_AT_ONCE;
+}
+
+/** Requests that could not be routed, for the desk file was wrong, are when it is right. */
+static int route_all(struct orchestrator *orchestrator, const struct handoff_store *handoffs,
+                     struct rondo_error *err)
+{
+    struct unrouted unrouted = {.ids = memory_new_zero(DUE_AT_ONCE, sizeof(*unrouted.ids))};
+    struct handoff_query query = {0};
+    int r = 0;
+    handoff_index_list(orchestrator->handoffs, handoffs->desks, &query, take_unrouted, &unrouted);
+    for (size_t i = 0; i < unrouted.count && r == 0; i++) {
+        r = wake(handoffs, unrouted.ids[i], now_of(orchestrator), err);
+    }
+    free(unrouted.ids);
+    return r;
+}
+
+/** People are warned of a wrong desk file: of several servers that see a mistake, one warns. */
+static void warn_of_desks(struct orchestrator *orchestrator, const struct rondo_error *problem)
+{
+    struct store *store = orchestrator_store(orchestrator);
+    auto_buf struct buf name = {0};
+    auto_buf struct buf message = {0};
+    auto_buf struct buf json = {0};
+    char id[ID_SIZE];
+    bool is_applied = false;
+    int64_t now_ns = clock_now(orchestrator_clock(orchestrator));
+    buf_printf(&name, "desks %lld %s", (long long)(now_ns / WARN_EACH_NS), problem->message);
+    id_from_name(NOTICE_SPACE, name.data, name.len, id);
+    buf_printf(&message, "the desk file is not used as it is now: %s", problem->message);
+    struct notice notice = {.kind = WARNING_POLICY_REFUSED,
+                            .agent_id = "",
+                            .message = buf_string(&message),
+                            .time_ns = now_ns};
+    notice_encode(&notice, &json);
+    struct store_change change = {.kind = STORE_PUT,
+                                  .collection = NOTICE_COLLECTION,
+                                  .key = id,
+                                  .data = buf_string(&json),
+                                  .data_len = json.len};
+    (void)store->ops->change_documents(store, &change, 1, &is_applied,
+                                       NULL); /* It is in the log. */
+}
+
+/** A change of the desk file, and what is wrong with it: said once. */
+static int look_at_desks(struct orchestrator *orchestrator, const struct handoff_store *handoffs,
+                         struct rondo_error *err)
+{
+    struct rondo_error problem = {0};
+    if (desks_watch_problem(runtime_desks(orchestrator->options.runtime),
+                            &orchestrator->seen_desk_problem, &problem)) {
+        orchestrator_log(orchestrator, "the desk file is not used as it is now: %s",
+                         problem.message);
+        warn_of_desks(orchestrator, &problem);
+    }
+    if (orchestrator->seen_desks == handoffs->desks) {
+        return 0;
+    }
+    orchestrator->seen_desks = handoffs->desks;
+    return route_all(orchestrator, handoffs, err);
+}
+
+/* ---- Too many ------------------------------------------------------------------------------- */
+
+static bool take_calm(const struct handoff_summary *summary,
+                      const struct handoff_place_in_list *place, void *context)
+{
+    struct unrouted *calm = context;
+    (void)place;
+    if (summary->escalation_level == 0) {
+        memcpy(calm->ids[calm->count++], summary->request_id, ID_SIZE);
+    }
+    return calm->count < DUE_AT_ONCE;
+}
+
+/** The desks cannot keep up: what waits there is a matter of the next ones, too. */
+static int escalate_all(struct orchestrator *orchestrator, const struct handoff_store *handoffs,
+                        struct rondo_error *err)
+{
+    static const struct handoff_command escalate = {
+        .kind = HANDOFF_ESCALATE, .actor = {.id = "system:overload", .is_assignee = true}};
+    struct unrouted calm = {.ids = memory_new_zero(DUE_AT_ONCE, sizeof(*calm.ids))};
+    struct handoff_query query = {.states = QUERY_OPEN};
+    int r = 0;
+    handoff_index_list(orchestrator->handoffs, handoffs->desks, &query, take_calm, &calm);
+    for (size_t i = 0; i < calm.count && r == 0; i++) {
+        struct handoff_result ignored;
+        r = handoff_act(handoffs, calm.ids[i], &escalate, NULL, now_of(orchestrator), &ignored,
+                        err);
+        r = r == RONDO_ERR_NOT_FOUND || r == RONDO_ERR_CORRUPT ? 0 : r;
+    }
+    free(calm.ids);
+    return r;
+}
+
+/** Requests that take most of the places for a while are escalated, once for each crowd. */
+static int look_at_crowd(struct orchestrator *orchestrator, const struct handoff_store *handoffs,
+                         struct rondo_error *err)
+{
+    struct handoff_counts counts;
+    int r = handoff_count_read(handoffs->store, "", "", &counts, err);
+    int64_t most = (int64_t)handoffs->bounds->per_store * LIMIT_HANDOFFS_CROWDED / 100;
+    int64_t now_ns = clock_monotonic(orchestrator_clock(orchestrator));
+    if (r < 0 || counts.waiting[COUNT_STORE] <= most) {
+        orchestrator->crowded_ns = 0;
+        orchestrator->is_crowd_escalated = false;
+        return r;
+    }
+    orchestrator->crowded_ns = orchestrator->crowded_ns == 0 ? now_ns : orchestrator->crowded_ns;
+    if (orchestrator->is_crowd_escalated ||
+        now_ns - orchestrator->crowded_ns < orchestrator->options.overload_ns) {
+        return 0;
+    }
+    orchestrator_log(orchestrator, "%lld requests wait for people: those are escalated",
+                     (long long)counts.waiting[COUNT_STORE]);
+    r = escalate_all(orchestrator, handoffs, err);
+    orchestrator->is_crowd_escalated = r == 0;
+    return r;
+}
+
+/** Do what is due with the open handoffs, in the order in which it is. */
 static int pass_time(struct orchestrator *orchestrator, struct rondo_error *err)
 {
     struct handoff_store handoffs = handoffs_of(orchestrator);
-    struct due_handoffs due = {.orchestrator = orchestrator,
-                               .now_ns = now_of(orchestrator),
-                               .next_ns = INT64_MAX,
-                               .err = err};
-    int r = handoff_read_open(&handoffs, do_what_is_due, &due, err);
-    r = r == RONDO_ERR_CORRUPT ? 0 : r; /* `rondo inbox` says it. */
-    r = r < 0 ? r : due.r;
-    if (r == 0) { /* Else it is tried again with the next scan. */
-        orchestrator->decision_due_ns = due.next_ns;
+    char(*ids)[ID_SIZE] = memory_new_zero(DUE_AT_ONCE, sizeof(*ids));
+    int64_t now_ns = now_of(orchestrator);
+    size_t count = handoff_index_due(orchestrator->handoffs, now_ns, ids, DUE_AT_ONCE);
+    int r = 0;
+    for (size_t i = 0; i < count && r == 0; i++) {
+        r = wake(&handoffs, ids[i], now_ns, err);
     }
-    return r;
+    free(ids);
+    return r < 0 || count == 0 ? r : handoff_index_refresh(orchestrator->handoffs, &handoffs, err);
 }
 
 /* ---- Decisions ------------------------------------------------------------------------------ */
@@ -222,8 +298,8 @@ struct decided_list {
 /** What an agent may continue with. */
 static bool is_decision(const char *kind)
 {
-    static const enum handoff_fact facts[] = {FACT_APPROVED, FACT_REJECTED, FACT_EXPIRED,
-                                              FACT_CANCELLED, FACT_DEAD_LETTERED};
+    static const enum handoff_fact facts[] = {FACT_ASKED,   FACT_APPROVED,  FACT_REJECTED,
+                                              FACT_EXPIRED, FACT_CANCELLED, FACT_DEAD_LETTERED};
     for (size_t i = 0; i < sizeof(facts) / sizeof(facts[0]); i++) {
         if (strcmp(kind, handoff_fact_name(facts[i])) == 0) {
             return true;
@@ -240,11 +316,6 @@ static bool take_change(uint64_t number, const char *kind, const char *request_i
     struct rondo_error err = {0};
     struct handoff handoff;
     int r = handoff_read(&handoffs, request_id, &handoff, &err);
-    if (r == 0) {
-        struct timer timer = handoff_timer(&handoff, handoffs.rules);
-        bool is_sooner = timer.kind != TIMER_NONE && timer.due_ns < orchestrator->decision_due_ns;
-        orchestrator->decision_due_ns = is_sooner ? timer.due_ns : orchestrator->decision_due_ns;
-    }
     if (r == 0 && is_decision(kind) && is_paused_here(orchestrator, handoff.lane_id)) {
         r = look_at(orchestrator, handoff.lane_id);
     }
@@ -265,19 +336,41 @@ static int take_changes(struct orchestrator *orchestrator, struct rondo_error *e
     return r < 0 ? r : list.r;
 }
 
-int decisions_scan(struct orchestrator *orchestrator, struct rondo_error *err)
+bool decisions_are_new(struct orchestrator *orchestrator)
 {
     struct handoff_store handoffs = handoffs_of(orchestrator);
     uint64_t position = 0;
+    pthread_mutex_lock(&orchestrator->lock);
+    bool has_new_paused = orchestrator->has_new_paused;
+    pthread_mutex_unlock(&orchestrator->lock);
+    return has_new_paused ||
+           (handoff_read_position(&handoffs, &position, NULL) == 0 &&
+            position != orchestrator->decision_position) ||
+           orchestrator->decision_due_ns <= now_of(orchestrator);
+}
+
+int decisions_scan(struct orchestrator *orchestrator, struct rondo_error *err)
+{
+    struct rondo_error own = {0};
+    struct handoff_store handoffs = handoffs_of(orchestrator);
+    uint64_t position = 0;
+    err = err == NULL ? &own : err;
     int r = handoff_read_position(&handoffs, &position, err);
+    r = r < 0 ? r : handoff_index_refresh(orchestrator->handoffs, &handoffs, err);
     if (r == 0 && !orchestrator->has_decision_position) {
         orchestrator->decision_position = position; /* Older ones are seen at their runs. */
         orchestrator->has_decision_position = true;
     }
+    r = r < 0 ? r : look_at_desks(orchestrator, &handoffs, err);
+    r = r < 0 ? r : look_at_crowd(orchestrator, &handoffs, err);
     if (r == 0 && orchestrator->decision_due_ns <= now_of(orchestrator)) {
         r = pass_time(orchestrator, err);
     }
+    if (r == 0) { /* Else it is tried again with the next scan. */
+        orchestrator->decision_due_ns = handoff_index_next(orchestrator->handoffs);
+    }
     r = r < 0 ? r : look_at_new(orchestrator);
+    r = r < 0 ? r : handoff_read_position(&handoffs, &position, err);
     if (r == 0 && position != orchestrator->decision_position) {
         r = take_changes(orchestrator, err);
     }

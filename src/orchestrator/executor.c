@@ -8,12 +8,14 @@
  * ORCHESTRATOR_ATTEMPTS tries, with the reason in the journal, so that nobody waits for it for ever
  * and a `resume` can put it right.
  */
+#include "agent/spec/delegates.h"
 #include "base/auto.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "loop/control/control.h"
 #include "loop/owner.h"
 #include "orchestrator/internal.h"
+#include "work/spec.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -56,6 +58,12 @@ struct run_execution {
 int executor_check(struct orchestrator *orchestrator, const struct loop_spec *spec,
                    struct rondo_error *err)
 {
+    char parent[ID_SIZE];
+    if (delegates_find_parent(spec, parent) || work_find_parent(spec, parent)) {
+        return error_set(err, RONDO_ERR_UNSUPPORTED,
+                         "run %s has given this run away and continues it: resume that one",
+                         parent);
+    }
     if (!body_is_known(spec)) {
         return error_set(err, RONDO_ERR_UNSUPPORTED,
                          "the run belongs to a program that uses librondo; resume it from there");
@@ -495,7 +503,8 @@ static void stop_steering(struct run_execution *execution)
 
 static int open_body(struct run_execution *execution)
 {
-    struct worker_options options = {.folder = execution->orchestrator->work_folder};
+    struct worker_options options = {.folder = execution->orchestrator->work_folder,
+                                     .config_folder = execution->orchestrator->config_folder};
     int r =
         body_open(execution->loop, &options, execution->agent, &execution->body, &execution->err);
     return execution->agent == NULL ? as_missing(execution, r) : r; /* An agent reads the store. */

@@ -86,8 +86,17 @@ struct orchestrator {
     bool is_store_failing;      /**< it cannot be read */
     uint64_t decision_position; /**< in the audit chain; of the scan's thread, as the next ones */
     bool has_decision_position;
-    bool is_audit_damaged;           /**< that was said */
-    int64_t decision_due_ns;         /**< when time decides next: wall clock; 0 = not known yet */
+    bool is_audit_damaged;          /**< that was said */
+    uint64_t signed_position;       /**< at which it was last seen whether to sign */
+    int64_t signing_due_ns;         /**< when to see it again; 0 = at once */
+    bool is_signing_failing;        /**< that was said */
+    bool is_chain_broken;           /**< the audit chain was changed; under the lock */
+    int64_t decision_due_ns;        /**< when time decides next: wall clock; 0 = not known yet */
+    struct handoff_index *handoffs; /**< what waits for people */
+    int64_t crowded_ns;             /**< since when too many wait; monotonic, 0 = they do not */
+    bool is_crowd_escalated;        /**< those that waited then are escalated */
+    const struct desks *seen_desks; /**< with which requests were routed last */
+    uint64_t seen_desk_problem;
     size_t damaged_runs;             /**< that the last scan could not read; of its thread */
     size_t others;                   /**< runs whose process may die unnoticed; the same */
     struct writer_listener listener; /**< to the end of quiet */
@@ -194,11 +203,20 @@ int executor_resume(struct orchestrator *orchestrator, const char *run_id, const
 
 /** Continue those about which something was decided, and let time decide. The lock is not held. */
 int decisions_scan(struct orchestrator *orchestrator, struct rondo_error *err);
+/** Whether something was recorded about handoffs, or is due, since the last scan: cheap. */
+bool decisions_are_new(struct orchestrator *orchestrator);
+
+/* ---- Heads of the audit chain (audit_heads.c) ---- */
+
+/** Sign the head of the chain when that is due. What fails is logged, and tried again later. */
+void audit_heads_scan(struct orchestrator *orchestrator);
 
 /* ---- Runs that wait or are paused (waiting.c) ---- */
 
 /** See whether others paused, continued or ended one in the store. The lock is not held. */
 int waiting_scan(struct orchestrator *orchestrator, struct rondo_error *err);
+/** The same for one that was just continued. */
+int waiting_look(struct orchestrator *orchestrator, const char *run_id, struct rondo_error *err);
 
 /* ---- Runs of processes that died (orphans.c) ---- */
 

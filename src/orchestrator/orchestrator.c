@@ -9,6 +9,8 @@
 #include "agent/spec/options.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "handoff/inbox/index.h"
+#include "handoff/storage/clock.h"
 #include "orchestrator/internal.h"
 
 #include <errno.h>
@@ -21,6 +23,8 @@
 #define SCHEDULER_STACK_BYTES ((size_t)512 * 1024)
 /** How often the scheduler looks at the queue though nobody calls it, unless it can rest. */
 #define TURN_NS (200 * NS_PER_MS)
+/** The same while runs are paused: one that a decision continues must not wait for long. */
+#define DECISION_TURN_NS (15 * NS_PER_MS)
 
 static void log_line(const struct orchestrator *orchestrator, const char *format, va_list arguments)
 {
@@ -107,6 +111,7 @@ static void check_store(struct orchestrator *orchestrator)
     struct rondo_error err = {0};
     int r = decisions_scan(orchestrator, &err);
     if (r == 0) {
+        audit_heads_scan(orchestrator);
         r = waiting_scan(orchestrator, &err);
     }
     if (r == 0) {
@@ -122,13 +127,32 @@ static void check_store(struct orchestrator *orchestrator)
     }
 }
 
+/** Between two looks at the store: runs about which somebody has decided are continued at once. The
+ * lock is held, and let go in between. */
+static void look_at_decisions(struct orchestrator *orchestrator)
+{
+    if (orchestrator->paused == 0) {
+        return;
+    }
+    pthread_mutex_unlock(&orchestrator->lock);
+    if (decisions_are_new(orchestrator)) {
+        (void)decisions_scan(orchestrator, NULL); /* The next look says what is wrong. */
+    }
+    pthread_mutex_lock(&orchestrator->lock);
+    executor_begin_queued(orchestrator);
+}
+
 /** One turn. The lock is held, and let go in between. @return when to look at the store next */
 static int64_t take_turn(struct orchestrator *orchestrator, int64_t look_ns)
 {
     executor_join_ended(orchestrator);
     executor_begin_queued(orchestrator);
     int64_t now_ns = clock_monotonic(clock_system());
-    if (now_ns < look_ns || orchestrator->is_draining) {
+    if (orchestrator->is_draining) {
+        return look_ns;
+    }
+    if (now_ns < look_ns) {
+        look_at_decisions(orchestrator);
         return look_ns;
     }
     pthread_mutex_unlock(&orchestrator->lock);
@@ -152,15 +176,20 @@ static bool can_rest(const struct orchestrator *orchestrator)
 static int64_t pause_ns(const struct orchestrator *orchestrator)
 {
     struct writer *writer = runtime_writer(orchestrator->options.runtime);
-    return can_rest(orchestrator) ? writer_pace(writer, TURN_NS) : TURN_NS;
+    int64_t turn_ns = orchestrator->paused > 0 ? DECISION_TURN_NS : TURN_NS;
+    return can_rest(orchestrator) ? writer_pace(writer, turn_ns) : turn_ns;
+}
+
+void orchestrator_wake(struct orchestrator *orchestrator)
+{
+    pthread_mutex_lock(&orchestrator->lock);
+    pthread_cond_broadcast(&orchestrator->changed);
+    pthread_mutex_unlock(&orchestrator->lock);
 }
 
 static void end_quiet(void *context)
 {
-    struct orchestrator *orchestrator = context;
-    pthread_mutex_lock(&orchestrator->lock);
-    pthread_cond_broadcast(&orchestrator->changed);
-    pthread_mutex_unlock(&orchestrator->lock);
+    orchestrator_wake(context);
 }
 
 static void *scheduler_main(void *argument)
@@ -188,6 +217,7 @@ static void set_options(struct orchestrator *orchestrator,
     own->max_queue = own->max_queue == 0 ? ORCHESTRATOR_DEFAULT_QUEUE : own->max_queue;
     own->scan_ns = own->scan_ns == 0 ? ORCHESTRATOR_SCAN_NS : own->scan_ns;
     own->retry_ns = own->retry_ns == 0 ? ORCHESTRATOR_RETRY_NS : own->retry_ns;
+    own->overload_ns = own->overload_ns == 0 ? ORCHESTRATOR_OVERLOAD_NS : own->overload_ns;
     own->drain_ns = own->drain_ns == 0 ? ORCHESTRATOR_DEFAULT_DRAIN_NS : own->drain_ns;
     own->close_after_ns =
         own->close_after_ns == 0 ? ORCHESTRATOR_DEFAULT_CLOSE_NS : own->close_after_ns;
@@ -233,6 +263,9 @@ int orchestrator_start(const struct orchestrator_options *options,
     struct orchestrator *orchestrator = memory_new_zero(1, sizeof(*orchestrator));
     set_options(orchestrator, options);
     init_lock(orchestrator);
+    orchestrator->handoffs = handoff_index_new();
+    /* What cannot be written now holds for this process alone. */
+    (void)handoff_clock_begin(runtime_handoffs(options->runtime).clock, NULL);
     admission_raise_descriptors();
     check_machine(orchestrator);
     int r = cancel_init(&orchestrator->opening, err);
@@ -310,6 +343,7 @@ void orchestrator_stop(struct orchestrator *orchestrator)
     pthread_cond_destroy(&orchestrator->changed);
     pthread_mutex_destroy(&orchestrator->lock);
     cancel_fini(&orchestrator->opening);
+    handoff_index_free(orchestrator->handoffs);
     free(orchestrator->work_folder);
     free(orchestrator->config_folder);
     free(orchestrator->prices_file);
@@ -364,11 +398,17 @@ struct orchestrator_state orchestrator_state(struct orchestrator *orchestrator)
         .taken_over = orchestrator->taken_over,
         .closed = orchestrator->closed,
         .is_draining = orchestrator->is_draining,
+        .is_chain_broken = orchestrator->is_chain_broken,
         .is_store_failing = orchestrator->is_store_failing || orchestrator->is_writing_failing,
     };
     memcpy(state.limited_by, orchestrator->admission.limited_by, sizeof(state.limited_by));
     pthread_mutex_unlock(&orchestrator->lock);
     return state;
+}
+
+struct handoff_index *orchestrator_handoffs(struct orchestrator *orchestrator)
+{
+    return orchestrator->handoffs;
 }
 
 const char *orchestrator_prices_file(const struct orchestrator *orchestrator)

@@ -16,6 +16,7 @@
 #include "loop/runtime.h"
 
 struct http_client;
+struct handoff_index;
 struct orchestrator;
 
 /** What becomes of runs whose process died. */
@@ -37,7 +38,10 @@ enum orchestrator_orphans {
  * reopens it.
  */
 #define ORCHESTRATOR_RETRY_NS INT64_C(1000000000)
-#define ORCHESTRATOR_ATTEMPTS 6
+/** So long more than LIMIT_HANDOFFS_CROWDED percent of the places for requests to people may be
+ * taken before those that wait are escalated. */
+#define ORCHESTRATOR_OVERLOAD_NS INT64_C(300000000000)
+#define ORCHESTRATOR_ATTEMPTS    6
 
 struct orchestrator_options {
     struct runtime *runtime;   /**< as the next ones: borrowed */
@@ -51,6 +55,7 @@ struct orchestrator_options {
     int64_t close_after_ns; /**< 0 = default */
     int64_t scan_ns;        /**< 0 = ORCHESTRATOR_SCAN_NS */
     int64_t retry_ns;       /**< 0 = ORCHESTRATOR_RETRY_NS */
+    int64_t overload_ns;    /**< 0 = ORCHESTRATOR_OVERLOAD_NS */
     enum orchestrator_orphans orphans;
     /** Called with what people should know, one line without its end; any thread; NULL = nobody. */
     void (*log)(void *context, const char *line);
@@ -149,10 +154,19 @@ struct orchestrator_state {
     uint64_t closed;
     bool is_draining;
     bool is_store_failing; /**< it could not be read, or not be written, when last tried */
+    bool is_chain_broken;  /**< the audit chain is not signed any more, because it was changed */
     char limited_by[16];   /**< "option", "descriptors", "memory", "threads", or "process":
                                 LIMIT_LOOPS_PER_PROCESS */
 };
 struct orchestrator_state orchestrator_state(struct orchestrator *orchestrator);
+
+/** Look at decisions now: one was made in this process. Any thread; quick. */
+void orchestrator_wake(struct orchestrator *orchestrator);
+
+/** What waits for people, in memory, for inboxes: refresh it before use (handoff/inbox/index.h).
+ * Any thread.
+ */
+struct handoff_index *orchestrator_handoffs(struct orchestrator *orchestrator);
 
 /** The file of prices that it was given, or NULL. */
 const char *orchestrator_prices_file(const struct orchestrator *orchestrator);

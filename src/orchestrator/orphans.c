@@ -4,11 +4,13 @@
  * managed. Both are found by looking at the store every now and then; the claim of a run decides
  * which server gets it where several use one store.
  */
+#include "agent/spec/delegates.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "loop/control/control.h"
 #include "loop/owner.h"
 #include "orchestrator/internal.h"
+#include "work/spec.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -70,7 +72,15 @@ static int fate_by_kind(const struct orchestrator *orchestrator, const struct st
     if (r < 0) {
         return r;
     }
-    if (!body_is_known(&spec)) {
+    char parent[ID_SIZE];
+    if (delegates_find_parent(&spec, parent) || work_find_parent(&spec, parent)) {
+        struct store_run row; /* The run that gave it away continues it, while there is one. */
+        struct store *store = orchestrator_store(orchestrator);
+        r = store->ops->get_run(store, parent, &row, err);
+        bool is_wanted = r == 0 && row.ended_ns == 0;
+        r = r == RONDO_ERR_NOT_FOUND ? 0 : r;
+        *ret_fate = r == 0 && !is_wanted && is_due(orchestrator, run) ? FATE_CLOSE : FATE_NONE;
+    } else if (!body_is_known(&spec)) {
         *ret_fate = is_due(orchestrator, run) ? FATE_CLOSE : FATE_NONE;
     } else if (spec.agent != NULL && agent_recorded_mode(&spec) == AGENT_CHAT) {
         *ret_fate = FATE_PARK; /* A person continues it. */
@@ -78,7 +88,7 @@ static int fate_by_kind(const struct orchestrator *orchestrator, const struct st
         *ret_fate = FATE_TAKE_OVER;
     }
     loop_spec_fini(&spec);
-    return 0;
+    return r;
 }
 
 static int find_fate(const struct orchestrator *orchestrator, const struct store_run *run,
@@ -131,8 +141,8 @@ static int close_dead(struct orchestrator *orchestrator, const struct store_run 
     char holder[OWNER_DESCRIPTION_SIZE];
     char message[OWNER_DESCRIPTION_SIZE + 96];
     owner_describe(run, holder);
-    snprintf(message, sizeof(message), "the process that executed the run is gone%s%s",
-             run->owner[0] == '\0' ? "" : ": ", run->owner[0] == '\0' ? "" : holder);
+    snprintf(message, sizeof(message), OWNER_GONE_MESSAGE "%s%s", run->owner[0] == '\0' ? "" : ": ",
+             run->owner[0] == '\0' ? "" : holder);
     int r = loop_close_run(&orchestrator->parts, run->id, message, err);
     if (r != LOOP_CONTROL_DONE) {
         return r < 0 ? r : 0;

@@ -109,6 +109,21 @@ static int check_waiting(struct orchestrator *orchestrator, const struct seen_en
     return r;
 }
 
+int waiting_look(struct orchestrator *orchestrator, const char *run_id, struct rondo_error *err)
+{
+    struct seen_entry seen = {0};
+    pthread_mutex_lock(&orchestrator->lock);
+    const struct run_entry *entry = entry_find(orchestrator, run_id);
+    bool is_paused = entry != NULL && entry->state == ENTRY_PAUSED;
+    if (is_paused) {
+        memcpy(seen.run_id, entry->run_id, sizeof(seen.run_id));
+        seen.state = entry->state;
+        seen.since_ns = entry->since_ns;
+    }
+    pthread_mutex_unlock(&orchestrator->lock);
+    return is_paused ? check_waiting(orchestrator, &seen, err) : 0;
+}
+
 int waiting_scan(struct orchestrator *orchestrator, struct rondo_error *err)
 {
     size_t count = 0;

@@ -104,6 +104,42 @@ char **environment_with(const char *const *extra)
     return environment;
 }
 
+static bool is_one_of(const char *variable, const char *const *names)
+{
+    size_t len = strcspn(variable, "=");
+    for (size_t i = 0; names != NULL && names[i] != NULL; i++) {
+        if (strlen(names[i]) == len && memcmp(variable, names[i], len) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+const char *environment_find(const char *const *environment, const char *name)
+{
+    const char *const *from = environment == NULL ? (const char *const *)environ : environment;
+    size_t len = strlen(name);
+    for (; from != NULL && *from != NULL; from++) {
+        if (strncmp(*from, name, len) == 0 && (*from)[len] == '=') {
+            return *from + len + 1;
+        }
+    }
+    return NULL;
+}
+
+void environment_drop(char **environment, const char *const *names)
+{
+    size_t kept = 0;
+    for (size_t i = 0; environment[i] != NULL; i++) {
+        if (is_one_of(environment[i], names)) {
+            free(environment[i]);
+        } else {
+            environment[kept++] = environment[i];
+        }
+    }
+    environment[kept] = NULL;
+}
+
 void environment_free(char **environment)
 {
     for (size_t i = 0; environment != NULL && environment[i] != NULL; i++) {

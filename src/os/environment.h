@@ -20,4 +20,11 @@ char **environment_select(const char *const *source, const char *const *names,
 /** This process's whole environment with `extra` laid over it. Owned; environment_free(). */
 char **environment_with(const char *const *extra);
 
+/** Value of a variable. @param environment "NAME=value", NULL-terminated; NULL = this process's
+ *  @return borrowed from it; or NULL */
+const char *environment_find(const char *const *environment, const char *name);
+
+/** Take variables out of an environment. @param names whole names, NULL-terminated, or NULL */
+void environment_drop(char **environment, const char *const *names);
+
 void environment_free(char **environment);

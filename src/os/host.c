@@ -1,20 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Facts about processes from proc(5). No state; any thread. */
+/* Facts about processes from proc(5), and about users. No state; any thread. */
 #include "os/host.h"
 
 #include "base/auto.h"
 #include "base/buf.h"
+#include "base/memory.h"
 #include "os/file.h"
 
 #include <errno.h>
 #include <inttypes.h>
+#include <pwd.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #define PROC_FILE_BYTES 65536
+/** One entry of the password database. */
+#define PASSWORD_ENTRY_BYTES 16384
 
 static void read_boot_id(char boot_id[37])
 {
@@ -102,4 +107,52 @@ bool host_is_dead(const struct host_process *process)
         return false;
     }
     return started != process->started || state == 'Z' || state == 'X';
+}
+
+/* ---- Users ---------------------------------------------------------------------------------- */
+
+/** @param room PASSWORD_ENTRY_BYTES, for the texts of the entry */
+static bool read_user(uid_t user, struct passwd *ret_entry, char *room)
+{
+    struct passwd *found = NULL;
+    return getpwuid_r(user, ret_entry, room, PASSWORD_ENTRY_BYTES, &found) == 0 && found != NULL;
+}
+
+bool host_user_name(uid_t user, char *ret_name, size_t size)
+{
+    auto_free char *room = memory_new(PASSWORD_ENTRY_BYTES);
+    struct passwd entry;
+    if (read_user(user, &entry, room) && strlen(entry.pw_name) < size) {
+        snprintf(ret_name, size, "%s", entry.pw_name);
+        return true;
+    }
+    snprintf(ret_name, size, "%lu", (unsigned long)user);
+    return false;
+}
+
+char *host_home(void)
+{
+    const char *home = getenv("HOME");
+    if (home != NULL && home[0] == '/') {
+        return memory_dup_string(home);
+    }
+    auto_free char *room = memory_new(PASSWORD_ENTRY_BYTES);
+    struct passwd entry;
+    bool is_known = read_user(geteuid(), &entry, room) && entry.pw_dir[0] == '/';
+    return is_known ? memory_dup_string(entry.pw_dir) : NULL;
+}
+
+char *host_cache(void)
+{
+    const char *given = getenv("XDG_CACHE_HOME");
+    if (given != NULL && given[0] == '/') {
+        return memory_dup_string(given);
+    }
+    auto_free char *home = host_home();
+    struct buf path = {0};
+    if (home == NULL) {
+        return NULL;
+    }
+    buf_printf(&path, "%s/.cache", home);
+    return buf_steal(&path);
 }

@@ -13,10 +13,10 @@
 #include "base/limits.h"
 #include "base/memory.h"
 #include "os/file.h"
+#include "os/host.h"
 
 #include <dirent.h>
 #include <errno.h>
-#include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -25,8 +25,6 @@
 /** Characters of a project's name and of its digest in the name of its folder. */
 #define PROJECT_NAME_LEN 40
 #define PROJECT_HASH_LEN 12
-/** Room for one entry of the password database. */
-#define PASSWORD_ENTRY_SIZE 4096
 
 static char *join(const char *folder, const char *name)
 {
@@ -40,23 +38,6 @@ static bool is_absolute(const char *path)
     return path != NULL && path[0] == '/';
 }
 
-/** @return owned, or NULL */
-static char *home_folder(void)
-{
-    const char *home = getenv("HOME");
-    if (is_absolute(home)) {
-        return memory_dup_string(home);
-    }
-    auto_free char *room = memory_new(PASSWORD_ENTRY_SIZE);
-    struct passwd entry;
-    struct passwd *found = NULL;
-    if (getpwuid_r(geteuid(), &entry, room, PASSWORD_ENTRY_SIZE, &found) != 0 || found == NULL ||
-        !is_absolute(found->pw_dir)) {
-        return NULL;
-    }
-    return memory_dup_string(found->pw_dir);
-}
-
 int state_folder_path(char **ret_path, struct rondo_error *err)
 {
     const char *given = getenv("XDG_STATE_HOME");
@@ -64,7 +45,7 @@ int state_folder_path(char **ret_path, struct rondo_error *err)
         *ret_path = join(given, "rondo");
         return 0;
     }
-    auto_free char *home = home_folder();
+    auto_free char *home = host_home();
     if (home == NULL) {
         return error_set(err, RONDO_ERR_NOT_FOUND,
                          "you have no home folder to keep state in; set XDG_STATE_HOME to a "
@@ -77,7 +58,7 @@ int state_folder_path(char **ret_path, struct rondo_error *err)
 /** A home that does not exist is not made: its user has none, as many system users. */
 static int check_home(struct rondo_error *err)
 {
-    auto_free char *home = is_absolute(getenv("XDG_STATE_HOME")) ? NULL : home_folder();
+    auto_free char *home = is_absolute(getenv("XDG_STATE_HOME")) ? NULL : host_home();
     if (home != NULL && !file_exists(home)) {
         return error_set(err, RONDO_ERR_NOT_FOUND,
                          "the home folder %s, in which state is kept, does not exist; set "

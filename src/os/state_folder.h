@@ -66,3 +66,5 @@ bool state_project_find_moved(const char *project, char **ret_was, char **ret_pa
 #define STATE_PROJECT_FILE "project"
 /** Name of the folder in the state folder that holds the folders of projects. */
 #define STATE_PROJECTS "projects"
+/** The same for those of stores in databases. */
+#define STATE_DATABASES "databases"

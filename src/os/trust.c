@@ -33,6 +33,7 @@ static const char *const kinds[] = {
     [TRUST_STORE] = "store",
     [TRUST_SINK_COMMAND] = "sink-command",
     [TRUST_VARIABLES] = "variables",
+    [TRUST_DESKS] = "desks",
     [TRUST_DUTY] = "duty",
 };
 _Static_assert(sizeof(kinds) / sizeof(kinds[0]) == TRUST_KIND_COUNT, "a name for each kind");

@@ -27,6 +27,7 @@ enum trust_kind {
     TRUST_STORE,        /**< a store that came with a project */
     TRUST_SINK_COMMAND, /**< a program that is given warnings */
     TRUST_VARIABLES,    /**< a .env, for a role that takes addresses or secrets from it */
+    TRUST_DESKS,        /**< a desk file: who decides */
     TRUST_DUTY,         /**< all of a role that a daemon keeps; or a folder of such roles */
     TRUST_KIND_COUNT,
 };

@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "os/file.h"
 #include "os/trust.h"
+#include "policy/replica.h"
 #include "policy/source_lock.h"
 #include "policy/subject.h"
 #include "policy/written_request.h"
@@ -65,7 +66,7 @@ static int record(struct store *store, const struct policy_change *change,
 {
     struct store_policy_change entry = {
         .time_ns = clock_now(clock_system()),
-        .source = change->path,
+        .source = policy_history_source(change->path),
         .digest = ruleset->digest,
         .how = "set",
         .by = change->by,
@@ -93,10 +94,31 @@ static int replace(const struct policy_change *change, struct policy_changed *ch
     return r;
 }
 
-static int put(struct store *store, const struct policy_change *change, const struct ruleset *next,
-               struct policy_changed *changed, struct rondo_error *err)
+/**
+ * Record a change, and put it in force on other machines, if there are any.
+ * @param version of what they share now
+ */
+static int announce(struct store *store, const struct policy_change *change,
+                    const struct ruleset *next, uint64_t version, struct rondo_error *err)
 {
+    bool is_applied = true;
     int r = record(store, change, next, err);
+    r = r < 0 ? r
+              : policy_replica_put(store, change->path, change->text, change->len, version,
+                                   &is_applied, err);
+    if (r == 0 && !is_applied) {
+        r = error_set(err, RONDO_ERR_BUSY,
+                      "somebody else changed the policies at the same time; see `rondo policy "
+                      "show`, and set yours again");
+        policy_replica_bring(store, change->path, &version, NULL);
+    }
+    return r;
+}
+
+static int put(struct store *store, const struct policy_change *change, const struct ruleset *next,
+               uint64_t version, struct policy_changed *changed, struct rondo_error *err)
+{
+    int r = announce(store, change, next, version, err);
     if (r < 0) {
         return r;
     }
@@ -121,20 +143,33 @@ static int put(struct store *store, const struct policy_change *change, const st
     return 0;
 }
 
+/** Whether the policies were so far those of this machine alone, in spite of the store. */
+static bool is_not_shared(const struct policy_change *change, uint64_t version)
+{
+    return version == 0 && strcmp(policy_history_source(change->path), POLICY_SHARED_SOURCE) == 0;
+}
+
 int policy_change_apply(struct store *store, const struct policy_change *change,
                         const struct ruleset *next, struct policy_changed *ret_changed,
                         struct rondo_error *err)
 {
     struct policy_findings findings = {0};
+    uint64_t version = 0;
     int lock = source_lock(change->path, true);
+    int r = policy_replica_bring(store, change->path, &version, err);
+    if (r < 0) {
+        source_unlock(lock);
+        return r;
+    }
     struct policy_changed changed = {.had_file = file_exists(change->path)};
     policy_load(change->path, true, &findings, &changed.before, NULL);
     policy_findings_fini(&findings);
     const char *now = changed.before == NULL ? "" : changed.before->digest;
     changed.is_conflict = change->if_digest != NULL && strcmp(change->if_digest, now) != 0;
     changed.is_changed =
-        !changed.is_conflict && (!changed.had_file || strcmp(now, next->digest) != 0);
-    int r = changed.is_changed ? put(store, change, next, &changed, err) : 0;
+        !changed.is_conflict &&
+        (!changed.had_file || strcmp(now, next->digest) != 0 || is_not_shared(change, version));
+    r = changed.is_changed ? put(store, change, next, version, &changed, err) : 0;
     source_unlock(lock);
     if (r < 0) {
         policy_changed_fini(&changed);

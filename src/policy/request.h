@@ -17,8 +17,9 @@
 struct policy_resource {
     enum vocabulary_action action; /**< ACTION_CALL_MODEL or ACTION_CALL_TOOL */
     const char *id;
-    const char *origin; /**< of a model its provider, of a tool its server; "" = built in */
-    bool is_read_only;  /**< of a tool: it is declared to change nothing */
+    const char *origin;      /**< of a model its provider, of a tool its server; "" = built in */
+    bool is_read_only;       /**< of a tool: it is declared to change nothing */
+    bool needs_confirmation; /**< of a tool: the role wants a person's approval of each call */
 };
 
 /** The principal. */

@@ -46,6 +46,12 @@ static const struct {
      "@id(\"limit.time\") @reason(\"the time limit of the run is used up\")\n"
      "forbid (principal, action == Action::\"iterate\", resource is Run)\n"
      "when { resource has max_elapsed_s && context.elapsed_s >= resource.max_elapsed_s };\n"},
+    {RULESET_CONFIRM, false,
+     "@id(\"" RULESET_CONFIRM "\") @on_deny(\"ask\") @handoff(\"explicit_agent_rule\") "
+     "@severity(\"medium\")\n@reason(\"this role requires confirmation\")\n"
+     "forbid (principal, action == Action::\"call_tool\", resource is Tool)\n"
+     "when { resource has needs_confirmation && resource.needs_confirmation }\n"
+     "unless { context.approved };\n"},
 };
 
 #define OWN_FILE "rondo"

@@ -5,8 +5,10 @@
  * new one and handing that out. Any number of threads may use one at once.
  *
  * Rondo's own policies are the options of a run (`--max-iterations 100`) as visible policies with
- * the ids limit.iterations, limit.tokens, limit.cost and limit.time. A policy of the administrator
- * with one of these ids takes its place. Without any file everything else is permitted.
+ * the ids limit.iterations, limit.tokens, limit.cost and limit.time. So is what a role says of its
+ * tools: confirm.tool asks a person about a call of one that the role wants confirmed. A policy of
+ * the administrator with one of these ids takes its place. Without any file everything else is
+ * permitted.
  */
 #pragma once
 
@@ -18,6 +20,9 @@ struct buf;
 /** Iterations of a run that says nothing, when no policy of the administrator counts its agent's.
  */
 #define RULESET_DEFAULT_ITERATIONS 10
+
+/** The policy for tools whose calls the role wants confirmed. */
+#define RULESET_CONFIRM "confirm.tool"
 
 /** `source` when there is no file. */
 #define RULESET_BUILT_IN "built-in"

@@ -441,12 +441,17 @@ static bool may_ask(const struct subject *subject, uint32_t policy)
 
 /**
  * Of several forbids the one with the lowest rank is reported: one that has nothing to do with a
- * counter before a limit, limits in the order of the counters, and last what a person may lift.
+ * counter before a limit, limits in the order of the counters, and last what a person may lift,
+ * most severe first.
  */
 static unsigned rank(const struct subject *subject, uint32_t policy, enum run_limit counter)
 {
     unsigned among = counter == RUN_LIMIT_COUNT ? 0 : (unsigned)counter + 1;
-    return among + (may_ask(subject, policy) ? RUN_LIMIT_COUNT + 1U : 0);
+    if (!may_ask(subject, policy)) {
+        return among;
+    }
+    unsigned severity = policy_severity_of(subject->ruleset->policies, policy);
+    return among + (SEVERITY_CRITICAL + 1U - severity) * (RUN_LIMIT_COUNT + 1U);
 }
 
 /** @return whether there is one; `*ret_policy` is its index */

@@ -152,6 +152,9 @@ static void write_resource(struct json_writer *writer, const struct policy_resou
     if (!is_model && !has_field(attributes, "read_only")) {
         json_write_bool(writer, "read_only", resource->is_read_only);
     }
+    if (!is_model && !has_field(attributes, "needs_confirmation")) {
+        json_write_bool(writer, "needs_confirmation", resource->needs_confirmation);
+    }
     json_end_object(writer);
     write_given(writer, given);
     json_end_object(writer);

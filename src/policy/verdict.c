@@ -25,6 +25,7 @@ void policy_verdict_init(struct policy_verdict *ret_verdict)
     ret_verdict->sha256[0] = '\0';
     ret_verdict->policies[0] = '\0';
     ret_verdict->errors[0] = '\0';
+    ret_verdict->ask_count = 0;
 }
 
 static const struct {
@@ -109,6 +110,21 @@ static void write_forbidden(const struct denial *denial, struct buf *ret_text)
     }
 }
 
+/** The gravest policy in full, and the ids of the others. */
+static void write_asking(const struct denial *denial, struct buf *ret_text)
+{
+    const struct policy_verdict *verdict = denial->verdict;
+    buf_printf(ret_text, "policy `%s` requires a person's approval of `%s`%s%s", denial->policy,
+               denial->action, denial->text[0] != '\0' ? ": " : "", denial->text);
+    const char *word = "; so does";
+    for (size_t i = 0; i < verdict->ask_count; i++) {
+        if (strcmp(verdict->asks[i].rule, denial->policy) != 0) {
+            buf_printf(ret_text, "%s `%s`", word, verdict->asks[i].rule);
+            word = ",";
+        }
+    }
+}
+
 static void write_message(const struct denial *denial, struct buf *ret_text)
 {
     switch (denial->verdict->reason) {
@@ -128,8 +144,7 @@ static void write_message(const struct denial *denial, struct buf *ret_text)
         }
         break;
     case VERDICT_APPROVAL_NEEDED:
-        buf_printf(ret_text, "policy `%s` requires a person's approval of `%s`%s%s", denial->policy,
-                   denial->action, denial->text[0] != '\0' ? ": " : "", denial->text);
+        write_asking(denial, ret_text);
         break;
     case VERDICT_POLICY_ERROR:
         buf_printf(ret_text, "policy `%s` could not be evaluated, which counts as a denial: %s",
@@ -199,6 +214,49 @@ static void keep_errors(const struct cedar_policies *policies, const struct ceda
     keep_list(&list, ret_list);
 }
 
+/* ---- Who asks ------------------------------------------------------------------------------- */
+
+/** Enter one after those that are as severe; of too many the least severe are left out. */
+static void add_ask(struct policy_verdict *verdict, const struct verdict_ask *ask)
+{
+    size_t at = 0;
+    for (size_t i = 0; i < verdict->ask_count; i++) {
+        if (strcmp(verdict->asks[i].rule, ask->rule) == 0) {
+            return;
+        }
+        at += verdict->asks[i].severity >= ask->severity ? 1 : 0;
+    }
+    if (at == VERDICT_NAMED) {
+        return;
+    }
+    size_t rest = verdict->ask_count - at;
+    rest -= verdict->ask_count == VERDICT_NAMED ? 1 : 0;
+    memmove(&verdict->asks[at + 1], &verdict->asks[at], rest * sizeof(*ask));
+    verdict->asks[at] = *ask;
+    verdict->ask_count = at + 1 + rest;
+}
+
+static void keep_asks(const struct cedar_policies *policies, const struct cedar_answer *answer,
+                      struct policy_verdict *verdict)
+{
+    for (size_t i = 0; i < answer->reason_count; i++) {
+        uint32_t policy = answer->reasons[i];
+        const char *trigger = cedar_policies_annotation(policies, policy, "handoff");
+        struct verdict_ask ask = {.severity = policy_severity_of(policies, policy)};
+        snprintf(ask.rule, sizeof(ask.rule), "%s", cedar_policies_id(policies, policy));
+        snprintf(ask.trigger, sizeof(ask.trigger), "%s",
+                 trigger == NULL ? VERDICT_TRIGGER : trigger);
+        add_ask(verdict, &ask);
+    }
+}
+
+void policy_verdict_merge(struct policy_verdict *verdict, const struct policy_verdict *other)
+{
+    for (size_t i = 0; i < other->ask_count; i++) {
+        add_ask(verdict, &other->asks[i]);
+    }
+}
+
 void policy_verdict_describe(struct policy_verdict *verdict, enum vocabulary_action action,
                              const struct ruleset *ruleset, const struct cedar_answer *answer,
                              const char *problem)
@@ -218,6 +276,9 @@ void policy_verdict_describe(struct policy_verdict *verdict, enum vocabulary_act
         const char *text = cedar_policies_annotation(ruleset->policies, policy, "reason");
         denial.policy = cedar_policies_id(ruleset->policies, policy);
         denial.text = text == NULL ? "" : text;
+    }
+    if (verdict->outcome == VERDICT_ASK) {
+        keep_asks(ruleset->policies, answer, verdict);
     }
     write_message(&denial, &message);
     snprintf(verdict->policy, sizeof(verdict->policy), "%s", denial.policy);

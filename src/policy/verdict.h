@@ -11,6 +11,7 @@
 #include "base/digest.h"
 #include "policy/limit.h"
 #include "policy/ruleset.h"
+#include "policy/vocabulary/severity.h"
 #include "policy/vocabulary/vocabulary.h"
 #include "rondo/types.h"
 
@@ -37,6 +38,16 @@ enum verdict_reason {
 /** Bytes of the lists of policies and errors that a verdict carries. */
 #define VERDICT_LIST_SIZE 1024
 
+/** A policy that asks a person. Texts are cut to fit. */
+struct verdict_ask {
+    char rule[128];                /**< its id */
+    char trigger[64];              /**< its @handoff, or VERDICT_TRIGGER */
+    enum policy_severity severity; /**< its @severity */
+};
+
+/** The reason of a policy that asks without @handoff. */
+#define VERDICT_TRIGGER "explicit_agent_rule"
+
 /** A value: it may be kept and copied. */
 struct policy_verdict {
     enum verdict_outcome outcome;
@@ -50,12 +61,14 @@ struct policy_verdict {
     struct policy_limit limits[RUN_LIMIT_COUNT];
 
     /* What follows is policy_verdict_describe's, and "" before. Texts are cut to fit. */
-    char policy[128];                 /**< id of the deciding policy or limit */
-    char text[256];                   /**< the policy's own @reason, or "" */
-    char message[512];                /**< for people */
-    char sha256[DIGEST_HEX_SIZE];     /**< policies that decided; "" = Cedar was not asked */
-    char policies[VERDICT_LIST_SIZE]; /**< JSON array of the deciding policies' ids, or "" */
-    char errors[VERDICT_LIST_SIZE];   /**< JSON array of what could not be evaluated, or "" */
+    char policy[128];                       /**< id of the deciding policy or limit */
+    char text[256];                         /**< the policy's own @reason, or "" */
+    char message[512];                      /**< for people */
+    char sha256[DIGEST_HEX_SIZE];           /**< policies that decided; "" = Cedar was not asked */
+    char policies[VERDICT_LIST_SIZE];       /**< JSON array of the deciding policies' ids, or "" */
+    char errors[VERDICT_LIST_SIZE];         /**< JSON array of what could not be evaluated, or "" */
+    struct verdict_ask asks[VERDICT_NAMED]; /**< VERDICT_ASK: who asks, most severe first */
+    size_t ask_count;
 };
 
 /** A denial that nothing is known about yet, without the cost of clearing its texts. */
@@ -73,6 +86,11 @@ void policy_verdict_describe(struct policy_verdict *verdict, enum vocabulary_act
 
 /** The limit that a verdict denies for; NULL = it denies for another reason, or does not deny. */
 const struct policy_limit *policy_verdict_limit(const struct policy_verdict *verdict);
+
+/**
+ * Add what another verdict asks, of another form of the same step. Both are VERDICT_ASK.
+ */
+void policy_verdict_merge(struct policy_verdict *verdict, const struct policy_verdict *other);
 
 /** The final status of a run that ends by this denial. */
 enum rondo_status policy_verdict_status(const struct policy_verdict *verdict);

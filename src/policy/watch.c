@@ -13,6 +13,7 @@
 #include "os/file.h"
 #include "os/state_folder.h"
 #include "os/trust.h"
+#include "policy/replica.h"
 #include "policy/source_lock.h"
 #include "policy/watch_files.h"
 
@@ -28,6 +29,8 @@
 struct watch {
     char *path;
     bool is_optional;
+    struct store *shared;
+    struct policy_replica replica;
     watch_loaded_fn *loaded;
     void *context;
 
@@ -113,6 +116,7 @@ struct watch *watch_new(const struct watch_options *options)
     struct watch *watch = memory_new_zero(1, sizeof(*watch));
     watch->path = memory_dup_string(options->path);
     watch->is_optional = options->is_optional || options->path == NULL;
+    watch->shared = options->shared;
     watch->loaded = options->loaded;
     watch->context = options->context;
     pthread_mutex_init(&watch->lock, NULL);
@@ -361,6 +365,12 @@ int watch_look(struct watch *watch, struct watch_view *view, struct watch_messag
 {
     struct watch_files files = {0};
     struct rondo_error reason = {0};
+    if (watch->shared != NULL) {
+        int r = policy_replica_pull(watch->shared, watch->path, &watch->replica, err);
+        if (r < 0 && view->ruleset == NULL) {
+            return r; /* What is here may be old. Later the next commit fails as well. */
+        }
+    }
     find(watch, &files);
     uint64_t signature = files.signature;
     watch_files_fini(&files);

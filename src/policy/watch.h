@@ -16,9 +16,6 @@
 #include "base/clock.h"
 #include "policy/watch_files.h"
 
-/** Name of the policy file that is looked for beside a store. */
-#define WATCH_DEFAULT_NAME "rondo.cedar"
-
 /** Path of the policy file beside a store; free() it. NULL for NULL. */
 char *watch_default_path(const char *store_path);
 
@@ -35,6 +32,7 @@ char *watch_path_of_store(const char *store_path);
 /** Whether a path is that of policies which a project shares: they always must be confirmed. */
 bool watch_is_shared_path(const char *path);
 
+struct store;
 struct watch;
 
 /**
@@ -50,6 +48,8 @@ struct watch_options {
     const char *path;
     /** Whether the file may be missing, which then means Rondo's own policies. */
     bool is_optional;
+    struct store *shared;    /**< whose policies the file is a copy of, if it is one
+                                  (policy/replica.h); or NULL */
     watch_loaded_fn *loaded; /**< may be NULL */
     void *context;
 };

@@ -9,10 +9,10 @@
 #include "base/memory.h"
 #include "os/file.h"
 #include "os/file_untrusted.h"
+#include "os/host.h"
 
 #include <dirent.h>
 #include <errno.h>
-#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -313,12 +313,7 @@ void watch_files_owner(const struct watch_files *files, char *ret_by, size_t siz
         snprintf(ret_by, size, "nobody");
         return;
     }
-    char names[1024];
-    struct passwd entry;
-    struct passwd *found = NULL;
-    if (getpwuid_r(latest->owner, &entry, names, sizeof(names), &found) == 0 && found != NULL) {
-        snprintf(ret_by, size, "the file's owner, %s", entry.pw_name);
-    } else {
-        snprintf(ret_by, size, "the file's owner, user %lu", (unsigned long)latest->owner);
-    }
+    char name[HOST_USER_SIZE];
+    bool is_name = host_user_name(latest->owner, name, sizeof(name));
+    snprintf(ret_by, size, "the file's owner, %s%s", is_name ? "" : "user ", name);
 }

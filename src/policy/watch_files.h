@@ -6,6 +6,8 @@
 #include "os/file_state.h"
 #include "policy/ruleset.h"
 
+/** Name of the policy file that is looked for beside a store. */
+#define WATCH_DEFAULT_NAME "rondo.cedar"
 /** Bytes of the name of a policy change's author. */
 #define WATCH_BY_SIZE 256
 /** How long a file that is written in place must have rested. */

@@ -61,6 +61,20 @@ void check_not_empty(struct role_reader *reader, const struct yaml_node *node, c
     }
 }
 
+void check_fallback_on(struct role_reader *reader, const struct yaml_node *node, const char *text)
+{
+    static const char *const known[] = {"ModelAPIError", "ModelHTTPError",
+                                        "UnexpectedModelBehavior", "ContentFilterError"};
+    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+        if (strcmp(text, known[i]) == 0) {
+            return;
+        }
+    }
+    reader_error(reader, node,
+                 "ModelAPIError, ModelHTTPError, UnexpectedModelBehavior or ContentFilterError",
+                 "this is not a failure of models");
+}
+
 void check_one_conversation(struct role_reader *reader, const struct yaml_node *node,
                             const char *text)
 {

@@ -133,13 +133,23 @@ static const struct role_field model_fields[] = {
     LATER_MODEL("fallback", FIELD_TEXT_LIST, {0},
                 "Models that take over in this order when requests fail, as `provider:name`; at "
                 "most 8"),
+    LATER_MODEL("context_window", FIELD_INTEGER, RANGE_ABOVE(0),
+                "Tokens that the model takes: between iterations, the conversation is cut to three "
+                "quarters of it"),
+    {.name = "fallback_on",
+     .kind = FIELD_TEXT_LIST,
+     .flags = FIELD_LATER | FIELD_NULLABLE,
+     .by_default = "null",
+     .check = check_fallback_on,
+     .help = "Failures after which one takes over: `ModelAPIError` (all of the API, the default), "
+             "`ModelHTTPError` (answers of the server), `UnexpectedModelBehavior` (a reply that is "
+             "none); `ContentFilterError` has no effect"},
     LATER_MODEL("prompt_cache", FIELD_ANY, {0},
                 "Anthropic's cache, which Rondo always uses, for five minutes"),
     {0},
 };
 
-static const struct role_foreign model_foreign[] = {
-    {"context_window", false}, {"fallback_on", false}, {"concurrency", false}, {0}};
+static const struct role_foreign model_foreign[] = {{"concurrency", false}, {0}};
 
 static const struct role_shape shape_model = {
     .name = "model",
@@ -285,6 +295,36 @@ static const struct role_shape shape_condition = {
     .check = check_condition,
 };
 
+static const struct role_field compaction_fields[] = {
+    {.name = "enabled",
+     .kind = FIELD_BOOLEAN,
+     .help = "A model summarises old messages before they are dropped"},
+    {.name = "threshold",
+     .kind = FIELD_INTEGER,
+     .by_default = "30",
+     .range = RANGE_FROM(1),
+     .help = "More messages than this are summarised, before the next iteration or turn"},
+    {.name = "tail_messages",
+     .kind = FIELD_INTEGER,
+     .by_default = "6",
+     .range = RANGE_FROM(1),
+     .help = "The last ones, which stay as they are; the first one stays, too"},
+    {.name = "model_override",
+     .flags = FIELD_NULLABLE,
+     .by_default = "null",
+     .help = "provider:name of the model that does it; not given: the role's"},
+    {.name = "summary_prefix",
+     .flags = FIELD_NULLABLE,
+     .by_default = "null",
+     .help = "Heading of the summary; not given: `[Summary of earlier messages]`"},
+    {0},
+};
+
+static const struct role_shape shape_compaction = {
+    .name = "compaction",
+    .fields = compaction_fields,
+};
+
 static const struct role_field autonomy_fields[] = {
     {.name = "continuation_prompt",
      .by_default = CONTINUATION_PROMPT,
@@ -318,6 +358,11 @@ static const struct role_field autonomy_fields[] = {
      .kind = FIELD_INTEGER,
      .by_default = "86400",
      .help = "Maximum delay of a follow-up run (daemon)"},
+    {.name = "compaction",
+     .kind = FIELD_OBJECT,
+     .flags = FIELD_LATER | FIELD_NULLABLE,
+     .shape = &shape_compaction,
+     .help = "Summaries of old messages, see [agents](agents.md#the-conversation)"},
     {.name = "max_schedule_depth",
      .kind = FIELD_INTEGER,
      .flags = FIELD_OWN,
@@ -338,13 +383,10 @@ static const struct role_field autonomy_fields[] = {
     {0},
 };
 
-static const struct role_foreign autonomy_foreign[] = {{"compaction", false}, {0}};
-
 static const struct role_shape shape_autonomy = {
     .name = "autonomy",
     .fields = autonomy_fields,
     .check = check_autonomy,
-    .foreign = autonomy_foreign,
 };
 
 static const char *const patterns[] = {"react", "todo_driven", "plan_execute", "reflexion", NULL};

@@ -72,11 +72,15 @@ static const char *const transports[] = {"stdio", "sse", "streamable-http", NULL
 static const struct role_foreign mcp_foreign[] = {{"defer", false}, {0}};
 
 static const struct role_field delegate_agent_fields[] = {
-    {.name = "name", .flags = FIELD_REQUIRED, .help = "Name of the other agent"},
-    MAYBE("role_file", "Its role file; needed by inline"),
-    MAYBE("url", "Its address; needed by mcp"),
+    {.name = "name",
+     .flags = FIELD_REQUIRED,
+     .help = "Name of the other agent; its tool is `delegate_to_NAME`"},
+    MAYBE("role_file", "Its role file, relative to this one; needed by inline"),
+    MAYBE("url", "Its address; needed by mcp and a2a"),
     {.name = "description", .help = "What it is for"},
-    {.name = "headers_env", .kind = FIELD_TEXT_MAP, .help = "Headers from environment variables"},
+    {.name = "headers_env",
+     .kind = FIELD_TEXT_MAP,
+     .help = "Headers of requests: names of environment variables"},
     {0},
 };
 

@@ -75,6 +75,7 @@ void check_command(struct role_reader *reader, const struct yaml_node *node, con
 void check_one_conversation(struct role_reader *reader, const struct yaml_node *node,
                             const char *text);
 void check_not_empty(struct role_reader *reader, const struct yaml_node *node, const char *text);
+void check_fallback_on(struct role_reader *reader, const struct yaml_node *node, const char *text);
 
 /* Checks of objects (shape_checks.c). role_shape_check_fn. */
 void check_file(struct role_reader *reader, const struct yaml_node *node,

@@ -204,6 +204,14 @@ static void find_model(const struct role *role, struct json_object *model,
                  role->model.provider);
         }
     }
+    struct json_object *after = json_member(model, "fallback_on");
+    for (size_t i = 0; i < json_length(after); i++) {
+        if (strcmp(json_object_get_string(json_object_array_get_idx(after, i)),
+                   "ContentFilterError") == 0) {
+            warn(role, findings, "spec.model.fallback_on",
+                 "ContentFilterError has no effect: no other model takes over after a refusal");
+        }
+    }
     struct json_object *cache = json_member(model, "prompt_cache");
     if (json_member(model, "thinking") != NULL && !has_effort(&role->model)) {
         warn(role, findings, "spec.model.thinking",

@@ -25,13 +25,21 @@ struct json_writer call_json(struct call *call, unsigned status)
     return json_writer(&call->answer);
 }
 
-static void write_problem(struct call *call, enum problem_code code, const char *errors,
-                          const char *format, va_list arguments)
+/** @param stable the code for agents; NULL = the problem's */
+static void write_problem(struct call *call, enum problem_code code, const char *stable,
+                          const char *errors, const char *format, va_list arguments)
 {
     char detail[RONDO_ERROR_MESSAGE_SIZE * 2];
     vsnprintf(detail, sizeof(detail), format, arguments);
     auto_buf struct buf answer = {0}; /* The errors may lie in the old one. */
-    problem_write(code, detail, http_exchange_path(call->exchange), errors, &answer);
+    unsigned status = problem_status(code);
+    bool has_error = call->match.route != NULL && call->match.route->has_error;
+    struct problem_error error = {
+        .code = stable == NULL ? problem_name(code) : stable,
+        .is_retryable = call->retry_after_s > 0 || status == 429 || status == 503 || status == 408,
+    };
+    problem_write_error(code, detail, http_exchange_path(call->exchange), errors,
+                        has_error ? &error : NULL, &answer);
     buf_clear(&call->answer);
     buf_append(&call->answer, answer.data, answer.len);
     call->status = problem_status(code);
@@ -45,7 +53,7 @@ void call_problem(struct call *call, enum problem_code code, const char *format,
 {
     va_list arguments;
     va_start(arguments, format);
-    write_problem(call, code, NULL, format, arguments);
+    write_problem(call, code, NULL, NULL, format, arguments);
     va_end(arguments);
 }
 
@@ -54,7 +62,16 @@ void call_problem_with(struct call *call, enum problem_code code, const char *er
 {
     va_list arguments;
     va_start(arguments, format);
-    write_problem(call, code, errors, format, arguments);
+    write_problem(call, code, NULL, errors, format, arguments);
+    va_end(arguments);
+}
+
+void call_refuse(struct call *call, enum problem_code code, const char *stable, const char *format,
+                 ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    write_problem(call, code, stable, NULL, format, arguments);
     va_end(arguments);
 }
 
@@ -211,6 +228,25 @@ bool call_find_run(struct call *call, struct store_run *ret_run)
         return false;
     }
     return true;
+}
+
+bool call_sees_content(struct call *call, const char *agent_id)
+{
+    const char *person = call->grant.person[0] == '\0' ? NULL : call->grant.person;
+    if (!server_hides_content(call->server, person, agent_id)) {
+        return true;
+    }
+    call_problem(call, PROBLEM_FORBIDDEN,
+                 "a rule of the desk file hides values in requests of %s from you, so what it said "
+                 "and did is not shown; use a token of a person from whom no such rule hides "
+                 "anything",
+                 agent_id == NULL ? "some agents" : agent_id);
+    return false;
+}
+
+bool call_find_content(struct call *call, struct store_run *ret_run)
+{
+    return call_find_run(call, ret_run) && call_sees_content(call, ret_run->agent_id);
 }
 
 void call_answer_list(struct call *call, const char *name, struct buf *list, int code,

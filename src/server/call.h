@@ -33,6 +33,9 @@ struct call {
     unsigned retry_after_s;
     bool is_replayed;  /**< what was done before is answered */
     bool is_cacheable; /**< the answer has its own Cache-Control */
+    /* Of a request that waits (server/stream/waiters.h): */
+    char waits_for[ID_SIZE]; /**< set by its handler: a handoff; "" = it does not */
+    int64_t wait_until_ns;   /**< on the monotonic clock; 0 = not set yet */
 };
 
 /** Begin the JSON answer. */
@@ -44,6 +47,9 @@ void call_problem(struct call *call, enum problem_code code, const char *format,
 /** The same with a list of errors. @param errors JSON array */
 void call_problem_with(struct call *call, enum problem_code code, const char *errors,
                        const char *format, ...) __attribute__((format(printf, 4, 5)));
+/** The same for agents, which read a stable code of its own beside the problem's. */
+void call_refuse(struct call *call, enum problem_code code, const char *stable, const char *format,
+                 ...) __attribute__((format(printf, 4, 5)));
 /** Answer with an error of the layers below. */
 void call_error(struct call *call, const struct rondo_error *err);
 
@@ -70,6 +76,16 @@ bool call_member_bool(struct call *call, const char *name, bool by_default, bool
 
 /** The run of the path, if the caller reaches it. @return false: the answer is a problem */
 bool call_find_run(struct call *call, struct store_run *ret_run);
+
+/**
+ * Whether the caller sees what an agent has said, called and got: not where a rule of the desk file
+ * hides values of its requests from the caller, because they are in there, too.
+ * @param agent_id NULL = that of all agents
+ * @return false: the answer is a problem
+ */
+bool call_sees_content(struct call *call, const char *agent_id);
+/** call_find_run() for what needs call_sees_content(). */
+bool call_find_content(struct call *call, struct store_run *ret_run);
 
 /**
  * Answer with an object whose one member is a list.

@@ -9,6 +9,8 @@
 #include "base/memory.h"
 #include "server/call.h"
 #include "server/hooks.h"
+#include "server/signatures.h"
+#include "server/stream/waiters.h"
 
 #include <json-c/json.h>
 #include <stdio.h>
@@ -79,6 +81,9 @@ static bool check_token(struct call *call, const char *header)
         call_problem(call, PROBLEM_STORE_FAILED, PROBLEM_STORE_FAILED_DETAIL);
         return false;
     }
+    if (call->grant.scope != TOKEN_NONE) {
+        token_note_use(call_store(call), &call->server->token_uses, call->grant.digest, now_ns);
+    }
     return call->grant.scope != TOKEN_NONE ||
            refuse_token(call, "the token is unknown, expired or revoked");
 }
@@ -132,7 +137,9 @@ static bool identify(struct call *call)
     }
     call->is_local = true;
     call->grant.scope = TOKEN_ADMINISTER;
+    call->grant.rights = RIGHTS_LOCAL;
     snprintf(call->grant.name, sizeof(call->grant.name), "local user %s", call->server->user);
+    snprintf(call->grant.person, sizeof(call->grant.person), "user:%s", call->server->user);
     return true;
 }
 
@@ -150,9 +157,9 @@ static bool check_rate(struct call *call)
 static bool check_scope(struct call *call)
 {
     const struct route *route = call->match.route;
-    if (!route->is_public && call->grant.scope < route->scope) {
+    if (!route->is_public && (call->grant.rights & route->right) == 0) {
         call_problem(call, PROBLEM_FORBIDDEN, "this needs the scope %s; the token has %s",
-                     token_scope_name(route->scope), token_scope_name(call->grant.scope));
+                     token_right_name(route->right), token_scope_name(call->grant.scope));
         return false;
     }
     if (route->needs_all_agents && call->grant.agents != NULL) {
@@ -304,12 +311,15 @@ static void finish(struct call *call, const struct idempotency_slot *slot)
 }
 
 /**
- * The caller that a recorded answer is for. A new token with an old name, for other agents, is
- * another caller.
+ * The caller that a recorded answer is for. A new token with an old name, for other agents or
+ * another person, is another caller.
  */
 static void name_caller(const struct token_grant *grant, struct buf *ret_name)
 {
     buf_printf(ret_name, "%s %s", grant->name, token_scope_name(grant->scope));
+    if (grant->person[0] != '\0') { /* Another person may see less of the answer. */
+        buf_printf(ret_name, " %s", grant->person);
+    }
     for (size_t i = 0; grant->agents != NULL && grant->agents[i] != NULL; i++) {
         buf_printf(ret_name, "\n%s", grant->agents[i]);
     }
@@ -327,7 +337,7 @@ static void handle_lost(struct call *call, struct idempotency_slot *slot)
 {
     bool is_ours = false;
     struct rondo_error err = {0};
-    if (slot->run_id[0] == '\0') {
+    if (slot->run_id[0] == '\0' && !call->match.route->knows_key) {
         refuse_again(call, IDEMPOTENCY_LOST);
     } else if (idempotency_retake(&call->server->idempotency, slot, &is_ours, &err) < 0) {
         call_error(call, &err);
@@ -424,6 +434,7 @@ static void send_answer(struct call *call)
     if (!call->is_cacheable) {
         http_exchange_add_header(call->exchange, "Cache-Control", "no-store");
     }
+    signatures_add(call);
     http_exchange_reply(call->exchange, call->status, buf_string(&call->answer), call->answer.len);
 }
 
@@ -469,12 +480,48 @@ static void end(struct call *call)
     free(call);
 }
 
+/* ---- Waiting -------------------------------------------------------------------------------- */
+
+static bool ask_again(void *context)
+{
+    struct call *call = context;
+    const struct token_grant *grant = &call->grant;
+    call->waits_for[0] = '\0';
+    buf_clear(&call->answer);
+    if (grant->digest[0] != '\0' &&
+        !token_still_counts(call_store(call), grant->digest, clock_now(clock_system()))) {
+        call_problem(call, PROBLEM_UNAUTHORIZED, "the token is unknown, expired or revoked");
+        return false;
+    }
+    call->match.route->handler(call);
+    return call->waits_for[0] != '\0';
+}
+
+static void park(void *context)
+{
+    http_exchange_park(((struct call *)context)->exchange);
+}
+
+static void finish_waiting(void *context)
+{
+    struct call *call = context;
+    struct http_exchange *exchange = call->exchange;
+    end(call);
+    http_exchange_unpark(exchange);
+}
+
+static const struct waiter_ops wait_ops = {ask_again, park, finish_waiting};
+
 /** Do what was asked. On the server's worker, or where it may take its time. */
 static void perform(void *context, struct http_exchange *exchange)
 {
     struct call *call = context;
     (void)exchange;
     handle(call);
+    if (call->waits_for[0] != '\0' &&
+        waiters_add(call->server->waiters, call->waits_for, call->wait_until_ns, &wait_ops, call)) {
+        return; /* Theirs: another thread may have ended it by now. */
+    }
     audit(call);
     end(call);
 }
@@ -492,7 +539,7 @@ void dispatch(void *context, struct http_exchange *exchange)
         .began_ns = clock_monotonic(clock_system()),
     };
     if (!check_site(call) || !find_route(call) || !identify(call) || !check_rate(call) ||
-        !check_scope(call) || !check_query(call) || !read_body(call)) {
+        !check_scope(call) || !signatures_check(call) || !check_query(call) || !read_body(call)) {
         end(call);
     } else if (call->match.route->is_slow) {
         http_exchange_defer(exchange, perform, call);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * From a method and a path to a row of the table of routes. The table says everything about a
- * route except what it does: its scope, which parameters it takes, whether it has a body. A test
- * compares it with openapi/ in both directions. Pure; any thread.
+ * route except what it does: which right it needs, which parameters it takes, whether it has a
+ * body. A test compares it with openapi/ in both directions. Pure; any thread.
  */
 #pragma once
 
@@ -23,12 +23,15 @@ struct route {
     const char *operation; /**< operationId; NULL ends a table */
     const char *method;
     const char *pattern; /**< "/v1/runs/{run}/stop" */
-    enum token_scope scope;
-    bool is_public;        /**< needs no token; `scope` is TOKEN_NONE */
+    enum token_right right;
+    bool is_public;        /**< needs no token; `right` is 0 */
     bool needs_all_agents; /**< a token that is limited to agents is not enough */
-    bool is_pure;          /**< a POST that changes nothing, so it needs no record of its answer */
-    bool makes_run;        /**< under the id of the call, so that it shows whether it was done */
-    bool is_slow;          /**< may open an agent, which may wait for servers of others */
+    bool is_pure; /**< a POST whose answer is not recorded: it changes nothing, or must not be kept
+                   */
+    bool makes_run; /**< under the id of the call, so that it shows whether it was done */
+    bool knows_key; /**< carries out what has a key once: a lost answer is made again */
+    bool has_error; /**< problems have the member `error`, for agents */
+    bool is_slow;   /**< may open an agent, which may wait for servers of others */
     enum route_body body;
     const char *query; /**< parameters that it takes, with commas; NULL = none */
     void (*handler)(struct call *call);

@@ -3,10 +3,13 @@
 #include "base/auto.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "handoff/desks/desks.h"
 #include "loop/runtime.h"
+#include "os/host.h"
+#include "policy/watch.h"
 #include "server/server_internal.h"
+#include "store/place.h"
 
-#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,18 +31,6 @@ static const char *const safety[][2] = {
      "frame-ancestors 'none'"},
     {NULL, NULL},
 };
-
-static void name_user(struct server *server)
-{
-    char names[1024];
-    struct passwd entry;
-    struct passwd *found = NULL;
-    if (getpwuid_r(geteuid(), &entry, names, sizeof(names), &found) == 0 && found != NULL) {
-        snprintf(server->user, sizeof(server->user), "%.32s", entry.pw_name);
-    } else {
-        snprintf(server->user, sizeof(server->user), "%lu", (unsigned long)geteuid());
-    }
-}
 
 static void name_machine(struct server *server)
 {
@@ -73,22 +64,69 @@ static struct server *server_new(const struct server_options *options)
     server->workspace = memory_dup_string(options->workspace);
     server->policy_path = memory_dup_string(options->policy_path);
     server->store_path = memory_dup_string(options->store_path);
+    server->store_name = store_name_of(options->store_path);
     server->names.listen = (const char *const *)server->listen;
     server->names.hosts = (const char *const *)server->hosts;
     server->options.needs_token |= server->hosts[0] != NULL;
     unsigned per_second = options->requests_per_second;
     per_second = per_second == 0 ? SERVER_DEFAULT_RATE : per_second;
     server->rate = rate_new(per_second);
+    server->work_index = work_index_new();
     server->failures = rate_new(per_second < FAILURES_SHARE ? 1 : per_second / FAILURES_SHARE);
     server->idempotency.store = runtime_store(options->runtime);
     server->started_ns = clock_monotonic(clock_system());
     server->busy_since_ns = clock_now(clock_system());
     id_new(clock_now(clock_system()), random_system(), server->idempotency.instance);
+    if (options->metrics != NULL) {
+        server->handoff_meter =
+            handoff_meter_new(runtime_store(options->runtime), options->metrics);
+        handoff_meter_follow(server->handoff_meter); /* Counting begins here. */
+    }
     pthread_mutex_init(&server->policy_lock, NULL);
     pthread_mutex_init(&server->ping_lock, NULL);
-    name_user(server);
+    host_user_name(geteuid(), server->user, sizeof(server->user));
     name_machine(server);
     return server;
+}
+
+static void report_profiles(void *context, const char *message)
+{
+    struct server *server = context;
+    if (server->options.log != NULL) {
+        auto_buf struct buf line = {0};
+        buf_printf(&line, "profiles were not changed: %s", message);
+        server->options.log(server->options.log_context, buf_string(&line));
+    }
+}
+
+/** The profiles are next to the store's own policies: agents can write those of a project. */
+static void open_profiles(struct server *server)
+{
+    const char *path = server->policy_path;
+    auto_free char *beside = watch_default_path(server->store_path);
+    path = path == NULL || watch_is_shared_path(path) ? beside : path;
+    const char *slash = path == NULL ? NULL : strrchr(path, '/');
+    auto_buf struct buf folder = {0};
+    buf_printf(&folder, "%.*s", slash == NULL ? 1 : (int)(slash - path),
+               slash == NULL ? "." : path);
+    server->profiles =
+        profile_watch_new(path == NULL ? NULL : buf_string(&folder), report_profiles, server);
+}
+
+static int start_agents(struct server *server, struct rondo_error *err)
+{
+    struct store *store = runtime_store(server->options.runtime);
+    open_profiles(server);
+    server->evaluations = evaluation_log_new(store);
+    return waiters_start(store, server->evaluations, &server->waiters, err);
+}
+
+bool server_hides_content(void *server, const char *viewer, const char *agent_id)
+{
+    const struct server *self = server;
+    struct handoff_store handoffs = runtime_handoffs(self->options.runtime);
+    struct redact_view view = desks_view(handoffs.desks, viewer, agent_id, NULL);
+    return redact_hides(&view);
 }
 
 static int start_parts(struct server *server, struct rondo_error *err)
@@ -97,8 +135,11 @@ static int start_parts(struct server *server, struct rondo_error *err)
         .writer = runtime_writer(server->options.runtime),
         .orchestrator = server->options.orchestrator,
         .metrics = server->options.metrics,
+        .is_hidden = server_hides_content,
+        .is_hidden_context = server,
     };
     int r = hub_start(&hub, &server->hub, err);
+    r = r < 0 ? r : start_agents(server, err);
     if (r < 0) {
         return r;
     }
@@ -134,6 +175,7 @@ void server_drain(struct server *server)
 {
     atomic_store(&server->is_draining, true);
     hub_drain(server->hub);
+    waiters_drain(server->waiters);
 }
 
 void server_stop(struct server *server)
@@ -144,11 +186,18 @@ void server_stop(struct server *server)
     atomic_store(&server->is_draining, true);
     if (server->http != NULL) {
         http_server_quiesce(server->http);
+        waiters_drain(server->waiters);
         http_server_stop(server->http);
     }
+    waiters_stop(server->waiters);
+    (void)(server->evaluations != NULL && evaluation_log_flush(server->evaluations, NULL));
+    evaluation_log_free(server->evaluations);
+    profile_watch_free(server->profiles);
     hub_stop(server->hub);
     rate_free(server->rate);
     rate_free(server->failures);
+    work_index_free(server->work_index);
+    handoff_meter_free(server->handoff_meter);
     pthread_mutex_destroy(&server->policy_lock);
     pthread_mutex_destroy(&server->ping_lock);
     memory_free_list(server->listen);
@@ -156,6 +205,7 @@ void server_stop(struct server *server)
     free(server->workspace);
     free(server->policy_path);
     free(server->store_path);
+    free(server->store_name);
     free(server);
 }
 

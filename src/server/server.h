@@ -22,7 +22,8 @@ struct server_options {
     struct telemetry *telemetry; /**< or NULL */
     struct metrics *metrics;
     const char *policy_path;      /**< of the store's policies, absolute; or NULL */
-    const char *store_path;       /**< of the store's file, for /v1/health; or NULL */
+    const char *store_path;       /**< of the store's file, for /v1/health and what is beside it;
+                                       or NULL */
     const char *workspace;        /**< of runs that name none */
     const char *const *listen;    /**< as in struct http_server_options */
     const char *const *hosts;     /**< further names by which clients may call it; or NULL. With one

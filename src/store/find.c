@@ -6,12 +6,15 @@
 #include "base/auto.h"
 #include "base/buf.h"
 #include "base/error.h"
+#include "base/id.h"
 
 #include <stdio.h>
 #include <string.h>
 
 /** Runs that an "ambiguous" message names. */
 #define CANDIDATES_SHOWN 5
+/** Runs among which the last one is that nobody has given away. */
+#define LAST_LOOKED_AT 200
 
 struct run_search {
     struct store_run first;
@@ -32,11 +35,23 @@ static bool take_run(const struct store_run *run, void *context)
     return true;
 }
 
+/** Take the first one that was not given away by another run: those have ids made from a call. */
+static bool take_last(const struct store_run *run, void *context)
+{
+    struct run_search *search = context;
+    if (search->count == 0 || id_is_from_name(search->first.id)) {
+        search->first = *run;
+        search->count = 1;
+    }
+    return id_is_from_name(search->first.id);
+}
+
 static int find_last(struct store *store, const char *agent_id, struct run_search *search,
                      struct rondo_error *err)
 {
-    struct store_run_query query = {.agent_id = agent_id, .limit = 1};
-    int r = store->ops->list_runs(store, &query, take_run, search, err);
+    struct store_run_query query = {.agent_id = agent_id,
+                                    .limit = agent_id == NULL ? LAST_LOOKED_AT : 1};
+    int r = store->ops->list_runs(store, &query, take_last, search, err);
     if (r < 0 || search->count > 0) {
         return r;
     }

@@ -4,6 +4,9 @@
 
 #include "base/auto.h"
 #include "base/buf.h"
+#include "base/limits.h"
+#include "base/memory.h"
+#include "os/file.h"
 #include "os/state_folder.h"
 
 #include <stdlib.h>
@@ -21,7 +24,8 @@ char *store_work_folder(const char *store_path)
     return buf_steal(&path);
 }
 
-bool store_is_in_state(const char *store_path)
+/** Whether a path is below a sub-folder of the user's state folder. */
+static bool is_below(const char *store_path, const char *sub_folder)
 {
     auto_free char *state = NULL;
     if (state_folder_path(&state, NULL) < 0) {
@@ -29,9 +33,32 @@ bool store_is_in_state(const char *store_path)
     }
     /* opens: the state folder is the user's; no sandbox can write it */
     auto_free char *real = realpath(state, NULL);
-    auto_buf struct buf projects = {0};
-    buf_printf(&projects, "%s/" STATE_PROJECTS "/", real == NULL ? state : real);
-    return strncmp(store_path, buf_string(&projects), projects.len) == 0;
+    auto_buf struct buf folder = {0};
+    buf_printf(&folder, "%s/%s/", real == NULL ? state : real, sub_folder);
+    return strncmp(store_path, buf_string(&folder), folder.len) == 0;
+}
+
+bool store_is_in_state(const char *store_path)
+{
+    return is_below(store_path, STATE_PROJECTS) || store_is_in_database(store_path);
+}
+
+bool store_is_in_database(const char *store_path)
+{
+    return store_path != NULL && is_below(store_path, STATE_DATABASES);
+}
+
+char *store_name_of(const char *store_path)
+{
+    auto_buf struct buf text = {0};
+    /* opens: as above */
+    if (!store_is_in_database(store_path) ||
+        file_read(store_path, LIMIT_STORE_ADDRESS_BYTES + 1, &text, NULL) < 0) {
+        return memory_dup_string(store_path);
+    }
+    char *name = buf_steal(&text);
+    name[strcspn(name, "\n")] = '\0';
+    return name;
 }
 
 bool store_is_in_old_folder(const char *store_path)

@@ -351,6 +351,7 @@ struct store_run rules_new_run(const struct store_run *run, size_t first_count, 
     };
     memcpy(created.id, run->id, sizeof(created.id));
     memcpy(created.agent_id, run->agent_id, sizeof(created.agent_id));
+    memcpy(created.parent, run->parent, sizeof(created.parent));
     return created;
 }
 

@@ -65,18 +65,20 @@ struct store_summary {
     int64_t cost_micro; /**< millionths of the currency unit; below 0 = not known */
     uint32_t warnings;  /**< limit warnings so far */
     bool is_paused;     /**< no iteration begins until the run is continued */
+    bool is_waiting;    /**< it is paused because calls wait for people, and by nobody */
 };
 
 /** A run's row. */
 struct store_run {
     char id[ID_SIZE];
     char agent_id[LIMIT_AGENT_ID_LEN + 1];
-    bool is_exclusive; /**< no other run of the agent may execute beside it */
+    char parent[ID_SIZE]; /**< run for which it works on a part; "" = it works for none */
+    bool is_exclusive;    /**< no other run of the agent may execute beside it */
     struct store_summary summary;
     uint64_t last_seq;
     uint64_t epoch;
     char owner[STORE_OWNER_SIZE]; /**< "" when nobody holds it */
-    int64_t lease_until_ns;       /**< 0 when nobody holds it */
+    int64_t lease_until_ns;       /**< by this machine's clock; 0 when nobody holds it */
     int64_t alive_ns;             /**< last time that an owner was seen alive */
     char boot[STORE_BOOT_SIZE];   /**< the boot in which it was; "" = unknown */
     int64_t alive_monotonic_ns;   /**< that time by the monotonic clock of the boot */
@@ -244,6 +246,8 @@ struct store_run_query {
     const char *const *agents; /**< only runs of these, NULL-terminated; NULL = of all */
     const char *search; /**< part of the agent's id (letters without case) or beginning of the
                              run's; NULL = all */
+    const char *parent; /**< only runs that work for this one; NULL = all */
+    bool is_top_only;   /**< only runs that work for no other one */
     bool only_running;  /**< without a final status */
     uint32_t statuses;  /**< one bit for each enum rondo_status; 0 = all */
     enum store_run_order order;
@@ -331,6 +335,12 @@ struct store_health {
     char problem[256]; /**< first finding, when not intact */
 };
 
+/** Versions of a store's schema. */
+struct store_schema {
+    uint32_t found;   /**< when it was opened; 0 = it was made then */
+    uint32_t present; /**< what it was brought up to */
+};
+
 /* Callbacks return false to end the reading early; that is not an error. */
 typedef bool store_event_fn(const struct store_event *event, void *context);
 typedef bool store_run_fn(const struct store_run *run, void *context);
@@ -352,7 +362,8 @@ struct store_ops {
 
     /**
      * Create a run, claimed by its creator at epoch 1, with its first events.
-     * @param run   id, agent_id, is_exclusive and summary are taken; created_ns is set by the store
+     * @param run   id, agent_id, parent, is_exclusive and summary are taken; created_ns is set by
+     * the store
      * @param first events of seq 1..n; may be empty
      * STORE_HELD when the agent's exclusiveness forbids it: then nothing was created.
      * RONDO_ERR_INVALID when the id exists.
@@ -475,6 +486,14 @@ struct store_ops {
     int (*change_documents)(struct store *store, const struct store_change *changes, size_t count,
                             bool *ret_is_applied, struct rondo_error *err);
 
+    /**
+     * Find the first collection after a name, by the bytes of their names, that has documents.
+     * @param after    "" = the first of all
+     * @param ret_name "" when there is none
+     */
+    int (*next_collection)(struct store *store, const char *after,
+                           char ret_name[STORE_COLLECTION_LEN + 1], struct rondo_error *err);
+
     /** Read documents. None is no error. */
     int (*read_documents)(struct store *store, const struct store_document_query *query,
                           store_document_fn *fn, void *context, struct rondo_error *err);
@@ -507,6 +526,9 @@ struct store_ops {
      */
     int (*gc)(struct store *store, const struct store_gc_request *request,
               struct store_gc_result *ret_result, struct rondo_error *err);
+
+    /** The versions of the schema, without asking the store. */
+    struct store_schema (*schema)(struct store *store);
 
     /** Check the store thoroughly. */
     int (*health)(struct store *store, struct store_health *ret_health, struct rondo_error *err);

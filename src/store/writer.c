@@ -65,6 +65,8 @@ struct writer {
     bool is_led;
     struct watcher *watchers;
     uint64_t known_position; /**< highest one that this process knows to be committed */
+    uint64_t shown_position; /**< highest one that readers of all runs get, as far as is known */
+    bool is_held_back;       /**< the store does not give them all that this process committed */
     int64_t polled_ns;       /**< when the store was asked last (monotonic) */
     bool is_quiet;           /**< no process has written to the store for a while */
     uint64_t rings;          /**< how often writer_ring was called */
@@ -360,31 +362,54 @@ static bool may_poll(struct writer *writer)
     return is_due;
 }
 
-/** Whether something after `after` is known to be committed; reads the store if that is due. */
-static bool has_news(struct writer *writer, uint64_t after)
+/** Take in what the store said. @param known what this process had committed before it was asked */
+static void note_shown(struct writer *writer, uint64_t position, uint64_t known)
+{
+    if (position > writer->shown_position) {
+        writer->shown_position = position;
+    }
+    writer->is_held_back = position < known;
+    raise_position(writer, position);
+}
+
+/**
+ * Whether there is something after `after` to read; asks the store if that is due. A store may hold
+ * readers back while other transactions are open: what was committed here is then not yet worth
+ * reading, but once, because readers of its run get it.
+ * @param seen committed positions up to this one have woken the caller
+ */
+static bool has_news(struct writer *writer, uint64_t after, uint64_t seen)
 {
     pthread_mutex_lock(&writer->mutex);
-    bool is_new = writer->known_position > after;
-    bool is_due = !is_new && may_poll(writer);
+    uint64_t known = writer->known_position;
+    bool is_committed = known > after;
+    bool is_new = writer->shown_position > after || (is_committed && known > seen);
+    bool is_due = !is_new && ((is_committed && !writer->is_held_back) || may_poll(writer));
     pthread_mutex_unlock(&writer->mutex);
     uint64_t position = 0;
-    if (!is_due || writer->store->ops->last_position(writer->store, &position, NULL) < 0) {
+    if (!is_due) {
         return is_new;
     }
+    if (writer->store->ops->last_position(writer->store, &position, NULL) < 0) {
+        return is_committed;
+    }
     pthread_mutex_lock(&writer->mutex);
-    raise_position(writer, position);
-    is_new = writer->known_position > after;
+    note_shown(writer, position, known);
+    is_new = writer->shown_position > after;
     pthread_mutex_unlock(&writer->mutex);
     return is_new;
 }
 
-static void begin_watch(struct writer *writer, struct watcher *watcher)
+/** @return the highest position that is known to be committed */
+static uint64_t begin_watch(struct writer *writer, struct watcher *watcher)
 {
     watcher->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     pthread_mutex_lock(&writer->mutex);
+    uint64_t known = writer->known_position;
     watcher->rings = writer->rings;
     DL_APPEND(writer->watchers, watcher);
     pthread_mutex_unlock(&writer->mutex);
+    return known;
 }
 
 /** How long to sleep before the store is asked again. @return 0 = not at all: it was rung */
@@ -436,8 +461,8 @@ bool writer_wait(struct writer *writer, uint64_t after, int64_t timeout_ns, stru
     int64_t begun_ns = clock_monotonic(clock);
     int64_t interval_ns = POLL_MIN_NS;
     struct watcher watcher = {0};
-    begin_watch(writer, &watcher);
-    bool is_new = has_news(writer, after);
+    uint64_t seen = begin_watch(writer, &watcher);
+    bool is_new = has_news(writer, after, seen);
     while (!is_new && !cancel_is_set(cancel)) {
         int64_t left_ns = timeout_ns - (clock_monotonic(clock) - begun_ns);
         int64_t pause_ns = next_interval(writer, &watcher, interval_ns);
@@ -446,7 +471,7 @@ bool writer_wait(struct writer *writer, uint64_t after, int64_t timeout_ns, stru
         }
         sleep_watching(&watcher, cancel, at_most(left_ns, pause_ns));
         interval_ns = at_most(interval_ns * 3 / 2, POLL_MAX_NS);
-        is_new = has_news(writer, after);
+        is_new = has_news(writer, after, seen);
     }
     end_watch(writer, &watcher);
     return is_new;

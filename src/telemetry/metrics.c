@@ -89,11 +89,125 @@ const struct metric_family metric_families[METRIC_COUNT] = {
         "Events that telemetry has not processed yet.", {NULL}, true},
     [METRIC_STORE_BYTES] = {"rondo_store_size_bytes", METRIC_GAUGE, "By",
         "Size of the store on disk.", {NULL}, true},
+    [METRIC_TASKS] = {"rondo_tasks_total", METRIC_COUNTER, "{task}",
+        "Tasks of PRDs by what came of them in a run: done, failed (no attempts are left), blocked (one that it depends on has failed).",
+        {"outcome"}, false},
+    [METRIC_TASK_ATTEMPTS] = {"rondo_task_attempts_total", METRIC_COUNTER, "{attempt}",
+        "Attempts at tasks: committed, already_done, no_change, refused, checks_failed, hook_failed, worker_failed, denied, conflict (it did not merge), error, interrupted.",
+        {"outcome"}, false},
+    [METRIC_TASK_SECONDS] = {"rondo_task_attempt_duration_seconds", METRIC_HISTOGRAM, "s",
+        "Time of attempts at tasks, checks included.", {NULL}, false},
+    [METRIC_TASK_CHECKS] = {"rondo_task_checks_total", METRIC_COUNTER, "{check}",
+        "Checks of attempts by stage: before (nobody had worked yet), after, hook, merged (together with other tasks).",
+        {"stage", "status"}, false},
+    [METRIC_EVALUATIONS] = {"relaytrace_action_evaluations_total", METRIC_COUNTER, "{action}",
+        "Actions that agents outside of Rondo asked the policies about: allow, handoff, deny, error; not actionable: of no impact and risk, and reversible.",
+        {"agent", "outcome", "actionable"}, false},
+    [METRIC_HANDOFF_REQUESTS] = {"relaytrace_handoff_requests_total", METRIC_COUNTER, "{request}",
+        "Requests to people that were accepted; repetitions and answers to questions are not counted.",
+        {"agent", "trigger_reason", "risk_level", "priority"}, false},
+    [METRIC_HANDOFF_DECISIONS] = {"relaytrace_handoff_decisions_total", METRIC_COUNTER, "{decision}",
+        "Decisions: approved, rejected, rerouted, needs_info.",
+        {"agent", "status", "trigger_reason", "operator_role"}, false},
+    [METRIC_HANDOFF_OUTCOMES] = {"relaytrace_handoff_outcomes_total", METRIC_COUNTER, "{request}",
+        "Requests that ended, once each.",
+        {"outcome"}, false},
+    [METRIC_HANDOFF_DECISION_SECONDS] = {"relaytrace_handoff_decision_duration_seconds", METRIC_HISTOGRAM, "s",
+        "Time from a request to its end.",
+        {NULL}, false},
+    [METRIC_HANDOFF_OPERATOR_SECONDS] = {"relaytrace_handoff_operator_duration_seconds", METRIC_HISTOGRAM, "s",
+        "The same without the time in which the agent had to answer questions.",
+        {NULL}, false},
+    [METRIC_HANDOFF_FIRST_SECONDS] = {"relaytrace_handoff_first_action_duration_seconds", METRIC_HISTOGRAM, "s",
+        "Time from a request to the first claim or decision.",
+        {NULL}, false},
+    [METRIC_HANDOFF_RESUME_SECONDS] = {"relaytrace_handoff_resume_duration_seconds", METRIC_HISTOGRAM, "s",
+        "Time from an approval to the result of the action.",
+        {NULL}, false},
+    [METRIC_HANDOFF_REVIEW_SECONDS] = {"relaytrace_handoff_review_duration_seconds", METRIC_HISTOGRAM, "s",
+        "Time from a claim to the decision: very short ones were hardly read.",
+        {NULL}, false},
+    [METRIC_HANDOFF_ESCALATIONS] = {"relaytrace_handoff_escalations_total", METRIC_COUNTER, "{escalation}",
+        "Escalations; cause: time or person.",
+        {"level", "cause"}, false},
+    [METRIC_HANDOFF_PENDING] = {"relaytrace_handoff_pending", METRIC_GAUGE, "{request}",
+        "Requests that have not ended.",
+        {"state", "queue", "priority"}, true},
+    [METRIC_HANDOFF_STALE] = {"relaytrace_handoff_stale", METRIC_GAUGE, "{request}",
+        "Of these, past due or with less than a quarter of their time left.",
+        {"queue"}, true},
+    [METRIC_HANDOFF_OLDEST] = {"relaytrace_handoff_oldest_age_seconds", METRIC_GAUGE, "s",
+        "Age of the oldest request that has not ended.",
+        {"queue"}, true},
+    [METRIC_LANE_STATES] = {"relaytrace_lane_states", METRIC_GAUGE, "{lane}",
+        "Lanes that wait for people: paused, or evidence while the agent answers questions.",
+        {"state"}, true},
+    [METRIC_LANE_OVERFLOWS] = {"relaytrace_lane_overflows_total", METRIC_COUNTER, "{request}",
+        "Requests for which there was no room, by what was done: block, reject_new, shed_oldest_low; coalesce: joined one that waits.",
+        {"policy"}, false},
+    [METRIC_HANDOFF_DELIVERIES] = {"relaytrace_delivery_attempts_total", METRIC_COUNTER, "{attempt}",
+        "Messages to agents: given (repetitions included), acknowledged, refused; held: another process has the outbox.",
+        {"channel", "result"}, false},
+    [METRIC_HANDOFF_DUPLICATES] = {"relaytrace_delivery_duplicates_total", METRIC_COUNTER, "{message}",
+        "Messages of agents that were recognised as sent before: request, application, receipt.",
+        {"kind"}, false},
+    [METRIC_VERIFY_FAILURES] = {"relaytrace_verify_failures_total", METRIC_COUNTER, "{message}",
+        "Messages that were not believed: signature, stale, replay, correlation, digest, scope.",
+        {"reason"}, false},
+    [METRIC_DLQ_MESSAGES] = {"relaytrace_dlq_messages", METRIC_GAUGE, "{message}",
+        "Dead letters: intake, delivery.",
+        {"queue"}, true},
+    [METRIC_REWORK] = {"relaytrace_rework_submissions_total", METRIC_COUNTER, "{request}",
+        "Answers of agents to questions of people.",
+        {"agent", "trigger_reason"}, false},
+    [METRIC_FINDINGS] = {"relaytrace_findings_total", METRIC_COUNTER, "{finding}",
+        "What was found after incidents: missed_handoff, unneeded_handoff.",
+        {"class"}, false},
+    [METRIC_AUDIT_ENTRIES] = {"relaytrace_audit_entries_total", METRIC_COUNTER, "{entry}",
+        "Entries of the audit chain.",
+        {"kind"}, false},
+    [METRIC_AUDIT_VALID] = {"relaytrace_audit_chain_valid", METRIC_GAUGE, "1",
+        "1 while the audit chain is in order; 0 when it is not signed because it was changed.",
+        {NULL}, true},
+};
+
+const char *const metric_otel_names[METRIC_COUNT] = {
+    [METRIC_EVALUATIONS] = "relaytrace.action.evaluations",
+    [METRIC_HANDOFF_REQUESTS] = "relaytrace.handoff.requests",
+    [METRIC_HANDOFF_DECISIONS] = "relaytrace.handoff.decisions",
+    [METRIC_HANDOFF_OUTCOMES] = "relaytrace.handoff.outcomes",
+    [METRIC_HANDOFF_DECISION_SECONDS] = "relaytrace.handoff.decision.duration",
+    [METRIC_HANDOFF_OPERATOR_SECONDS] = "relaytrace.handoff.operator.duration",
+    [METRIC_HANDOFF_FIRST_SECONDS] = "relaytrace.handoff.first_action.duration",
+    [METRIC_HANDOFF_RESUME_SECONDS] = "relaytrace.handoff.resume.duration",
+    [METRIC_HANDOFF_REVIEW_SECONDS] = "relaytrace.handoff.review.duration",
+    [METRIC_HANDOFF_ESCALATIONS] = "relaytrace.handoff.escalations",
+    [METRIC_HANDOFF_PENDING] = "relaytrace.handoff.pending",
+    [METRIC_HANDOFF_STALE] = "relaytrace.handoff.stale",
+    [METRIC_HANDOFF_OLDEST] = "relaytrace.handoff.oldest.age",
+    [METRIC_LANE_STATES] = "relaytrace.lane.states",
+    [METRIC_LANE_OVERFLOWS] = "relaytrace.lane.overflows",
+    [METRIC_HANDOFF_DELIVERIES] = "relaytrace.delivery.attempts",
+    [METRIC_HANDOFF_DUPLICATES] = "relaytrace.delivery.duplicates",
+    [METRIC_VERIFY_FAILURES] = "relaytrace.verify.failures",
+    [METRIC_DLQ_MESSAGES] = "relaytrace.dlq.messages",
+    [METRIC_REWORK] = "relaytrace.rework.submissions",
+    [METRIC_FINDINGS] = "relaytrace.findings",
+    [METRIC_AUDIT_ENTRIES] = "relaytrace.audit.entries",
+    [METRIC_AUDIT_VALID] = "relaytrace.audit.chain.valid",
 };
 /* clang-format on */
 
-const double metric_bounds[METRIC_BOUNDS] = {0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1,
-                                             2.5,   5,     10,   30,   60,  300, 1800};
+const double *metric_bounds_of(const struct metric_family *family, size_t *ret_count)
+{
+    static const double of_programs[] = {0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1,
+                                         2.5,   5,     10,   30,   60,  300, 1800};
+    static const double of_people[] = {1, 5, 15, 30, 60, 300, 900, 3600, 14400, 86400, 604800};
+    _Static_assert(sizeof(of_programs) / sizeof(of_programs[0]) == METRIC_BOUNDS, "the most");
+    bool is_of_people = strncmp(family->name, "relaytrace_", strlen("relaytrace_")) == 0;
+    *ret_count = is_of_people ? sizeof(of_people) / sizeof(of_people[0]) : METRIC_BOUNDS;
+    return is_of_people ? of_people : of_programs;
+}
 
 size_t metric_label_count(const struct metric_family *family)
 {
@@ -179,7 +293,7 @@ static struct metric_series *find_series(struct metric_list *list, const char *c
 static struct metric_series *series_of(struct metric_list *list, const char *const *labels,
                                        size_t count)
 {
-    static const char *const other[METRIC_MAX_LABELS] = {"other", "other", "other"};
+    static const char *const other[METRIC_MAX_LABELS] = {"other", "other", "other", "other"};
     struct metric_series *series = find_series(list, labels, count);
     if (series == NULL && list->count >= METRICS_MAX_SERIES) {
         labels = other;
@@ -198,10 +312,12 @@ static struct metric_series *series_of(struct metric_list *list, const char *con
     return series;
 }
 
-static void observe(struct metric_series *series, double number)
+static void observe(const struct metric_family *family, struct metric_series *series, double number)
 {
     size_t bucket = 0;
-    while (bucket < METRIC_BOUNDS && number > metric_bounds[bucket]) {
+    size_t count = 0;
+    const double *bounds = metric_bounds_of(family, &count);
+    while (bucket < count && number > bounds[bucket]) {
         bucket++;
     }
     series->buckets[bucket]++;
@@ -217,7 +333,7 @@ static void add(struct metrics *metrics, enum metric_id id, const char *const *l
     struct metric_series *series =
         series_of(&metrics->lists[id], labels, metric_label_count(family));
     if (family->kind == METRIC_HISTOGRAM) {
-        observe(series, number < 0 ? 0 : number);
+        observe(family, series, number < 0 ? 0 : number);
     } else if (number > 0) {
         series->sum += number;
     }
@@ -279,6 +395,16 @@ static void count_embedded(struct metrics *metrics, const struct event_model_emb
 {
     const char *labels[METRIC_MAX_LABELS] = {event->model, NULL, NULL};
     add_tokens(metrics, event->model, "input", event->tokens);
+    if (event->cost_micro > 0) {
+        add(metrics, METRIC_COST, labels, (double)event->cost_micro / 1e6);
+    }
+}
+
+static void count_compacted(struct metrics *metrics, const struct event_history_compacted *event)
+{
+    const char *labels[METRIC_MAX_LABELS] = {event->model, NULL, NULL};
+    add_tokens(metrics, event->model, "input", event->tokens_in);
+    add_tokens(metrics, event->model, "output", event->tokens_out);
     if (event->cost_micro > 0) {
         add(metrics, METRIC_COST, labels, (double)event->cost_micro / 1e6);
     }
@@ -397,6 +523,17 @@ static void count_iteration(struct metrics *metrics, const struct event_iteratio
     add_seconds(metrics, METRIC_ITERATION_SECONDS, NULL, event->duration_ns);
 }
 
+static void count_task_end(struct metrics *metrics, const struct event_task_ended *event)
+{
+    bool is_done = event->outcome != NULL && (strcmp(event->outcome, "committed") == 0 ||
+                                              strcmp(event->outcome, "already_done") == 0);
+    add_one(metrics, METRIC_TASK_ATTEMPTS, event->outcome, NULL);
+    add_seconds(metrics, METRIC_TASK_SECONDS, NULL, event->duration_ns);
+    if (is_done) {
+        add_one(metrics, METRIC_TASKS, "done", NULL);
+    }
+}
+
 /* long: one case for each type of event that counts */
 static void count_known(struct metrics *metrics, const struct journal_entry *entry)
 {
@@ -423,6 +560,8 @@ static void count_known(struct metrics *metrics, const struct journal_entry *ent
         count_reply(metrics, &event->model_replied, model_of(metrics, entry->run_id));
     } else if (event->type == JOURNAL_MODEL_EMBEDDED) {
         count_embedded(metrics, &event->model_embedded);
+    } else if (event->type == JOURNAL_HISTORY_COMPACTED) {
+        count_compacted(metrics, &event->history_compacted);
     } else if (event->type == JOURNAL_CONSOLIDATION_FINISHED) {
         count_consolidation(metrics, &event->consolidation_finished);
     } else if (event->type == JOURNAL_TOOL_FINISHED) {
@@ -439,6 +578,14 @@ static void count_known(struct metrics *metrics, const struct journal_entry *ent
         add_one(metrics, METRIC_POLICY_CHANGES, "refused", NULL);
     } else if (event->type == JOURNAL_LIMIT_WARNING) {
         add_one(metrics, METRIC_WARNINGS, event->limit_warning.limit_name, NULL);
+    } else if (event->type == JOURNAL_TASK_CHECKED) {
+        add_one(metrics, METRIC_TASK_CHECKS, event->task_checked.stage, event->task_checked.status);
+    } else if (event->type == JOURNAL_TASK_ENDED) {
+        count_task_end(metrics, &event->task_ended);
+    } else if (event->type == JOURNAL_TASK_FAILED) {
+        add_one(metrics, METRIC_TASKS, "failed", NULL);
+    } else if (event->type == JOURNAL_TASK_BLOCKED) {
+        add_one(metrics, METRIC_TASKS, "blocked", NULL);
     } else if (event->type == JOURNAL_STORAGE_DEGRADED) {
         add(metrics, METRIC_STORAGE_FAILURES, NULL, (double)event->storage_degraded.failures);
     }

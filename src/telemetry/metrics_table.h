@@ -11,7 +11,7 @@
 enum metric_kind { METRIC_COUNTER, METRIC_GAUGE, METRIC_HISTOGRAM };
 
 /** Labels of one family at most. */
-#define METRIC_MAX_LABELS 3
+#define METRIC_MAX_LABELS 4
 
 struct metric_family {
     const char *name; /**< of Prometheus; counters end in _total */
@@ -61,14 +61,44 @@ enum metric_id {
     METRIC_TELEMETRY_DROPPED,
     METRIC_TELEMETRY_BEHIND,
     METRIC_STORE_BYTES,
+    METRIC_TASKS,
+    METRIC_TASK_ATTEMPTS,
+    METRIC_TASK_SECONDS,
+    METRIC_TASK_CHECKS,
+    METRIC_EVALUATIONS,
+    METRIC_HANDOFF_REQUESTS,
+    METRIC_HANDOFF_DECISIONS,
+    METRIC_HANDOFF_OUTCOMES,
+    METRIC_HANDOFF_DECISION_SECONDS,
+    METRIC_HANDOFF_OPERATOR_SECONDS,
+    METRIC_HANDOFF_FIRST_SECONDS,
+    METRIC_HANDOFF_RESUME_SECONDS,
+    METRIC_HANDOFF_REVIEW_SECONDS,
+    METRIC_HANDOFF_ESCALATIONS,
+    METRIC_HANDOFF_PENDING,
+    METRIC_HANDOFF_STALE,
+    METRIC_HANDOFF_OLDEST,
+    METRIC_LANE_STATES,
+    METRIC_LANE_OVERFLOWS,
+    METRIC_HANDOFF_DELIVERIES,
+    METRIC_HANDOFF_DUPLICATES,
+    METRIC_VERIFY_FAILURES,
+    METRIC_DLQ_MESSAGES,
+    METRIC_REWORK,
+    METRIC_FINDINGS,
+    METRIC_AUDIT_ENTRIES,
+    METRIC_AUDIT_VALID,
     METRIC_COUNT
 };
 
 extern const struct metric_family metric_families[METRIC_COUNT];
+/** Names for OTLP where they are not those of Prometheus without their ending; else NULL. */
+extern const char *const metric_otel_names[METRIC_COUNT];
 
 /** Upper bounds of histograms, in seconds; one bucket more is above them all. */
 #define METRIC_BOUNDS 14
-extern const double metric_bounds[METRIC_BOUNDS];
+/** The bounds of a histogram: people take longer than programs. @param ret_count how many */
+const double *metric_bounds_of(const struct metric_family *family, size_t *ret_count);
 
 struct metric_series {
     char *labels[METRIC_MAX_LABELS]; /* owned */

@@ -66,10 +66,12 @@ static void write_histogram(const struct metric_family *family, const struct met
                             struct buf *ret_text)
 {
     uint64_t count = 0;
-    for (size_t i = 0; i <= METRIC_BOUNDS; i++) {
+    size_t bound_count = 0;
+    const double *bounds = metric_bounds_of(family, &bound_count);
+    for (size_t i = 0; i <= bound_count; i++) {
         auto_buf struct buf bound = {0};
-        if (i < METRIC_BOUNDS) {
-            write_number(metric_bounds[i], &bound);
+        if (i < bound_count) {
+            write_number(bounds[i], &bound);
         } else {
             buf_append_string(&bound, "+Inf");
         }
@@ -175,18 +177,21 @@ static void write_labels(struct json_writer *writer, const struct metric_family 
     otlp_write_attributes(writer, &attributes);
 }
 
-static void write_histogram_point(struct json_writer *writer, const struct metric_series *series)
+static void write_histogram_point(struct json_writer *writer, const struct metric_family *family,
+                                  const struct metric_series *series)
 {
+    size_t count = 0;
+    const double *bounds = metric_bounds_of(family, &count);
     otlp_write_long(writer, "count", (int64_t)series->count);
     otlp_write_double(writer, "sum", series->sum);
     json_begin_array(writer, "bucketCounts");
-    for (size_t i = 0; i <= METRIC_BOUNDS; i++) {
+    for (size_t i = 0; i <= count; i++) {
         otlp_write_long(writer, NULL, (int64_t)series->buckets[i]);
     }
     json_end_array(writer);
     json_begin_array(writer, "explicitBounds");
-    for (size_t i = 0; i < METRIC_BOUNDS; i++) {
-        otlp_write_double(writer, NULL, metric_bounds[i]);
+    for (size_t i = 0; i < count; i++) {
+        otlp_write_double(writer, NULL, bounds[i]);
     }
     json_end_array(writer);
 }
@@ -200,7 +205,7 @@ static void write_points(struct json_writer *writer, const struct metrics *metri
         begin_point(writer, metrics, now_ns);
         write_labels(writer, family, &list->series[i]);
         if (family->kind == METRIC_HISTOGRAM) {
-            write_histogram_point(writer, &list->series[i]);
+            write_histogram_point(writer, family, &list->series[i]);
         } else {
             otlp_write_double(writer, "asDouble", list->series[i].sum);
         }
@@ -208,14 +213,18 @@ static void write_points(struct json_writer *writer, const struct metrics *metri
     }
 }
 
-/** A label as "name=\"value\"", of ours, so without quotes inside. */
+/** Labels as "name=\"value\",...", of ours, so without quotes inside. */
 static void write_given_labels(struct json_writer *writer, const char *labels)
 {
     struct attributes attributes = {0};
-    char name[64];
-    char value[METRICS_LABEL_BYTES + 1];
-    if (labels != NULL && sscanf(labels, "%63[^=]=\"%64[^\"]\"", name, value) == 2) {
-        attributes_text(&attributes, name, value);
+    char names[METRIC_MAX_LABELS][64];
+    char values[METRIC_MAX_LABELS][METRICS_LABEL_BYTES + 1];
+    int len = 0;
+    for (size_t i = 0; i < METRIC_MAX_LABELS && labels != NULL &&
+                       sscanf(labels, "%63[^=]=\"%64[^\"]\"%n", names[i], values[i], &len) == 2;
+         i++) {
+        attributes_text(&attributes, names[i], values[i]);
+        labels += len + (labels[len] == ',' ? 1 : 0);
     }
     otlp_write_attributes(writer, &attributes);
 }
@@ -235,13 +244,18 @@ static void write_given_points(struct json_writer *writer, const struct metrics 
 }
 
 /** Names without Prometheus' ending: the receiver adds it again. */
-static void write_plain_name(struct json_writer *writer, const struct metric_family *family)
+static void write_plain_name(struct json_writer *writer, size_t id)
 {
+    const struct metric_family *family = &metric_families[id];
     static const char total[] = "_total";
     size_t len = strlen(family->name);
     size_t end = sizeof(total) - 1;
     bool is_total = len > end && strcmp(family->name + len - end, total) == 0;
-    json_write_string_len(writer, "name", family->name, is_total ? len - end : len);
+    if (metric_otel_names[id] != NULL) {
+        json_write_string(writer, "name", metric_otel_names[id]);
+    } else {
+        json_write_string_len(writer, "name", family->name, is_total ? len - end : len);
+    }
 }
 
 static void write_metric(struct json_writer *writer, const struct metrics *metrics, size_t id,
@@ -250,7 +264,7 @@ static void write_metric(struct json_writer *writer, const struct metrics *metri
     static const char *const members[] = {"sum", "gauge", "histogram"};
     const struct metric_family *family = &metric_families[id];
     json_begin_object(writer, NULL);
-    write_plain_name(writer, family);
+    write_plain_name(writer, id);
     json_write_string(writer, "description", family->help);
     json_write_string(writer, "unit", family->unit);
     json_begin_object(writer, members[family->kind]);

@@ -101,15 +101,18 @@ static void write_events(struct json_writer *writer, const struct span *span)
     }
 }
 
-static void write_link(struct json_writer *writer, const struct span_link *link)
+static void write_links(struct json_writer *writer, const struct span *span)
 {
     json_begin_array(writer, "links");
-    json_begin_object(writer, NULL);
-    json_write_string(writer, "traceId", link->trace_id);
-    json_write_string(writer, "spanId", link->id);
-    otlp_write_attributes(writer, &link->attributes);
-    json_write_int(writer, "flags", SPAN_FLAGS);
-    json_end_object(writer);
+    for (size_t i = 0; i < span->link_count; i++) {
+        const struct span_link *link = &span->links[i];
+        json_begin_object(writer, NULL);
+        json_write_string(writer, "traceId", link->trace_id);
+        json_write_string(writer, "spanId", link->id);
+        otlp_write_attributes(writer, &link->attributes);
+        json_write_int(writer, "flags", SPAN_FLAGS);
+        json_end_object(writer);
+    }
     json_end_array(writer);
 }
 
@@ -140,8 +143,8 @@ void otlp_write_span(const struct span *span, struct buf *ret_json)
     otlp_write_long(&writer, "endTimeUnixNano", span->end_ns);
     otlp_write_attributes(&writer, &span->attributes);
     write_events(&writer, span);
-    if (span->has_link) {
-        write_link(&writer, &span->link);
+    if (span->link_count > 0) {
+        write_links(&writer, span);
     }
     write_status(&writer, span);
     json_end_object(&writer);

@@ -87,6 +87,9 @@ struct span_event {
     struct attributes attributes;
 };
 
+/** Links of one span, at most. */
+#define SPAN_MAX_LINKS 2
+
 struct span_link {
     char trace_id[TRACE_ID_SIZE];
     char id[TRACE_SPAN_SIZE];
@@ -104,8 +107,8 @@ struct span {
     struct attributes attributes;
     const char *events; /**< events as otlp_write_event wrote them, "" = none */
     unsigned dropped_events;
-    struct span_link link;
-    bool has_link;
+    struct span_link links[SPAN_MAX_LINKS];
+    size_t link_count;
     enum span_status status;
     const char *status_message;
 };

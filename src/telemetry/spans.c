@@ -76,6 +76,7 @@ static void free_run(struct span_run *run)
     spans_forget_parts(run);
     buf_fini(&run->execution.events);
     free(run->tools);
+    free(run->waits);
     free(run->agent_id);
     free(run->version);
     free(run);
@@ -235,14 +236,14 @@ static void add_link(const struct span_run *run, struct span *span)
     }
     const char *from = is_fork ? run->source_id : run->run_id;
     uint64_t epoch = is_fork ? run->source_epoch : execution->former_epoch;
-    span->has_link = true;
-    trace_id(from, span->link.trace_id);
-    trace_span_id(from, TRACE_RUN, epoch == 0 ? 1 : epoch, 0, span->link.id);
-    attributes_text(&span->link.attributes, "loop.link", is_fork ? "forked_from" : "resumed_from");
+    struct span_link *link = &span->links[span->link_count++];
+    trace_id(from, link->trace_id);
+    trace_span_id(from, TRACE_RUN, epoch == 0 ? 1 : epoch, 0, link->id);
+    attributes_text(&link->attributes, "loop.link", is_fork ? "forked_from" : "resumed_from");
     if (is_fork) {
         attributes_text(&span->attributes, "loop.forked_from", run->source_id);
     } else {
-        attributes_text(&span->attributes, "loop.resumed_from", span->link.id);
+        attributes_text(&span->attributes, "loop.resumed_from", link->id);
         attributes_text(&span->attributes, "loop.resumed_how", execution->how);
         attributes_some(&span->attributes, "loop.checkpoint.id", execution->checkpoint);
     }
@@ -402,6 +403,8 @@ static const char *const plain_events[JOURNAL_TYPE_COUNT] = {
     [JOURNAL_CHECKPOINT_CORRUPT] = "loop.checkpoint.corrupt",
     [JOURNAL_STORAGE_DEGRADED] = "loop.storage.degraded",
     [JOURNAL_NOTE] = "loop.note",
+    [JOURNAL_HISTORY_COMPACTED] = "loop.history.compacted",
+    [JOURNAL_DELEGATION_FINISHED] = "loop.delegation.finished",
 };
 
 static void add_plain(struct span_run *run, const struct journal_event *event)
@@ -415,6 +418,11 @@ static void add_plain(struct span_run *run, const struct journal_event *event)
         attributes_some(&told.attributes, "loop.checkpoint.id", event->checkpoint_corrupt.number);
     } else if (event->type == JOURNAL_STORAGE_DEGRADED) {
         attributes_some(&told.attributes, "loop.failures", event->storage_degraded.failures);
+    } else if (event->type == JOURNAL_HISTORY_COMPACTED) {
+        attributes_text(&told.attributes, "loop.outcome", event->history_compacted.outcome);
+    } else if (event->type == JOURNAL_DELEGATION_FINISHED) {
+        attributes_text(&told.attributes, "loop.delegation.run", event->delegation_finished.run);
+        attributes_text(&told.attributes, "loop.outcome", event->delegation_finished.outcome);
     }
     spans_add_event(run, &told);
 }
@@ -436,6 +444,7 @@ static void finish_run(struct spans *spans, struct span_run *run, const struct j
     const char *status =
         event->run_finished.status == NULL ? "unknown" : event->run_finished.status;
     end_iteration(spans, run, run->iteration.last_ns);
+    spans_end_waits(spans, run, event->time_ns);
     if (run->execution.is_open) {
         end_execution(spans, run, event->time_ns, status, is_error_status(status));
     }
@@ -463,6 +472,8 @@ static take_fn *const bounds[JOURNAL_TYPE_COUNT] = {
     [JOURNAL_ITERATION_INTERRUPTED] = iteration_interrupted,
     [JOURNAL_GATE_DENIED] = gate_denied,
     [JOURNAL_RUN_FINISHED] = finish_run,
+    [JOURNAL_HANDOFF_REQUESTED] = spans_handoff_requested,
+    [JOURNAL_HANDOFF_DECIDED] = spans_handoff_decided,
 };
 
 static void take_known(struct spans *spans, struct span_run *run, const struct journal_entry *entry)

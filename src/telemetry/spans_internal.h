@@ -72,6 +72,16 @@ struct tool_span {
     char *arguments; /* owned; when content is shown */
 };
 
+/** A call that waits for a person. */
+struct wait_span {
+    uint64_t seq;
+    int64_t start_ns;
+    char request_id[ID_SIZE];
+    char tool[SPANS_NAME_SIZE];
+    char call_id[SPANS_NAME_SIZE];
+    char place_id[TRACE_SPAN_SIZE]; /* span in which it was requested */
+};
+
 struct span_run {
     char run_id[ID_SIZE];
     char trace_id[TRACE_ID_SIZE];
@@ -88,6 +98,8 @@ struct span_run {
     struct model_span call;
     struct tool_span *tools; /* the open ones */
     size_t tool_count;
+    struct wait_span *waits;
+    size_t wait_count;
     char policy_sha256[65];
     int64_t met;   /* conditions, as last verified */
     int64_t total; /* -1 = never */
@@ -133,6 +145,14 @@ void spans_denied(struct spans *spans, struct span_run *run, const struct journa
 void spans_cut_parts(struct spans *spans, struct span_run *run, int64_t end_ns);
 /** Forget it without handing it over. */
 void spans_forget_parts(struct span_run *run);
+
+/* spans_handoff.c: the time in which a call waits for a person. */
+void spans_handoff_requested(struct spans *spans, struct span_run *run,
+                             const struct journal_event *event);
+void spans_handoff_decided(struct spans *spans, struct span_run *run,
+                           const struct journal_event *event);
+/** The run ends: nobody decides any more. */
+void spans_end_waits(struct spans *spans, struct span_run *run, int64_t end_ns);
 
 /* spans_content.c: prompts, replies, arguments and results. */
 

@@ -56,7 +56,7 @@ struct telemetry_options {
 };
 
 /** Gauges that `gauges` may give. */
-#define TELEMETRY_MAX_GAUGES 64
+#define TELEMETRY_MAX_GAUGES 160
 
 /** Whether the environment says anything about telemetry: then telemetry_start is worth calling. */
 bool telemetry_is_wanted(const char *const *envp);

@@ -81,6 +81,11 @@ static enum argument_kind likely_kind(const char *name, const char *text)
     return ARGUMENT_PLAIN;
 }
 
+static enum argument_kind kind_of(const struct tool *tool, const char *name, const char *text)
+{
+    return tool->arguments == NULL ? likely_kind(name, text) : declared_kind(tool, name);
+}
+
 /** The first form of a command; the others are kept for later. */
 static void take_command(struct call_walk *walk, const char *text, bool is_script,
                          struct buf *ret_text)
@@ -128,6 +133,7 @@ static void write_canonical(struct call_walk *walk, enum argument_kind kind, con
         }
         break;
     case ARGUMENT_PLAIN:
+    case ARGUMENT_PROGRAM:
         buf_append_string(ret_text, text);
         break;
     }
@@ -140,8 +146,7 @@ static struct json_object *convert_text(struct call_walk *walk, const char *name
                                         struct json_object *value)
 {
     const char *text = json_object_get_string(value);
-    enum argument_kind kind =
-        walk->tool->arguments == NULL ? likely_kind(name, text) : declared_kind(walk->tool, name);
+    enum argument_kind kind = kind_of(walk->tool, name, text);
     if (kind == ARGUMENT_PLAIN) {
         return json_object_get(value);
     }
@@ -196,8 +201,7 @@ static struct json_object *with_command(struct call_walk *walk, struct json_obje
     for (; !json_object_iter_equal(&at, &end); json_object_iter_next(&at)) {
         const char *name = json_object_iter_peek_name(&at);
         struct json_object *value = json_object_iter_peek_value(&at);
-        enum argument_kind kind =
-            walk->tool->arguments == NULL ? likely_kind(name, "") : declared_kind(walk->tool, name);
+        enum argument_kind kind = kind_of(walk->tool, name, "");
         bool is_command = kind == ARGUMENT_COMMAND || kind == ARGUMENT_SCRIPT;
         json_object_object_add(copy, name,
                                is_command ? json_object_new_string(line) : json_object_get(value));
@@ -226,4 +230,48 @@ void canonical_forms_fini(struct canonical_forms *forms)
         json_object_put(forms->forms[i]);
     }
     *forms = (struct canonical_forms){0};
+}
+
+/* ---- Each text by itself -------------------------------------------------------------------- */
+
+struct text_visit {
+    const struct tool *tool;
+    canonical_text_fn *fn;
+    void *context;
+};
+
+static void visit(const struct text_visit *texts, const char *name, struct json_object *value)
+{
+    switch (json_object_get_type(value)) {
+    case json_type_string: {
+        const char *text = json_object_get_string(value);
+        texts->fn(texts->context, kind_of(texts->tool, name, text), text);
+        break;
+    }
+    case json_type_object: {
+        struct json_object_iterator at = json_object_iter_begin(value);
+        struct json_object_iterator end = json_object_iter_end(value);
+        for (; !json_object_iter_equal(&at, &end); json_object_iter_next(&at)) {
+            visit(texts, json_object_iter_peek_name(&at), json_object_iter_peek_value(&at));
+        }
+        break;
+    }
+    case json_type_array:
+        for (size_t i = 0; i < json_object_array_length(value); i++) {
+            visit(texts, name, json_object_array_get_idx(value, i));
+        }
+        break;
+    case json_type_null:
+    case json_type_boolean:
+    case json_type_double:
+    case json_type_int:
+        break;
+    }
+}
+
+void canonical_visit(const struct tool *tool, struct json_object *arguments, canonical_text_fn *fn,
+                     void *context)
+{
+    struct text_visit texts = {tool, fn, context};
+    visit(&texts, "", arguments);
 }

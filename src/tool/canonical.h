@@ -19,6 +19,7 @@ enum argument_kind {
     ARGUMENT_PATH,
     ARGUMENT_COMMAND,  /**< program and arguments; no shell reads it */
     ARGUMENT_SCRIPT,   /**< a command line for a shell */
+    ARGUMENT_PROGRAM,  /**< source text of a program; policies see it as it is */
     ARGUMENT_URL,      /**< an absolute URL */
     ARGUMENT_URL_PATH, /**< path and query of one */
     ARGUMENT_HOST,
@@ -51,6 +52,13 @@ struct canonical_forms {
 bool canonical_make(const struct tool *tool, const char *workspace, const char *frame,
                     struct json_object *arguments, struct canonical_forms *ret_forms);
 void canonical_forms_fini(struct canonical_forms *forms);
+
+/** One text among the arguments, at whatever depth. */
+typedef void canonical_text_fn(void *context, enum argument_kind kind, const char *text);
+
+/** Go through the texts of a call's arguments, as the model wrote them. */
+void canonical_visit(const struct tool *tool, struct json_object *arguments, canonical_text_fn *fn,
+                     void *context);
 
 /* ---- Of one value. Each appends to `ret_text`. ----------------------------------------------- */
 

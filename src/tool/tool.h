@@ -44,6 +44,7 @@ typedef enum mcp_consent mcp_ask_fn(void *context, const char *server, struct js
 struct tool_surroundings {
     const char *workspace;      /**< absolute: where the agent works; base of relative paths */
     const char *role_folder;    /**< absolute, or NULL */
+    bool starts_in_workspace;   /**< commands do, and not in the role's folder */
     const char *model_provider; /**< of the agent, or NULL */
     const char *model_name;
     const struct dotenv *dotenv;

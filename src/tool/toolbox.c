@@ -14,6 +14,7 @@
 #include "base/text/suggest.h"
 #include "model/model.h"
 #include "tool/canonical.h"
+#include "tool/operands.h"
 #include "tool/permission.h"
 #include "tool/schema_check.h"
 
@@ -130,8 +131,7 @@ static void keep_config(struct toolbox *toolbox, struct json_object *config)
     toolbox->configs[toolbox->config_count++] = json_object_get(config);
 }
 
-/** Whether a person has to confirm each call of an entry. Doubt means yes. */
-static bool wants_confirmation(struct json_object *config)
+bool toolbox_wants_confirmation(struct json_object *config)
 {
     static const char *const none[] = {"never", "none", "no", "auto", "off", "false"};
     struct json_object *approval = NULL;
@@ -152,7 +152,7 @@ static void apply_entry(struct toolbox *toolbox, size_t first, struct json_objec
 {
     struct json_object *permissions = NULL;
     json_object_object_get_ex(config, "permissions", &permissions);
-    bool needs_confirmation = wants_confirmation(config);
+    bool needs_confirmation = toolbox_wants_confirmation(config);
     for (size_t i = first; i < toolbox->tool_count; i++) {
         struct tool *tool = toolbox->tools[i];
         if (tool->permissions == NULL) {
@@ -586,6 +586,12 @@ bool toolbox_forms(const struct toolbox *toolbox, const struct tool *tool,
                    struct json_object *arguments, struct canonical_forms *ret_forms)
 {
     return canonical_make(tool, toolbox->surroundings.workspace, NULL, arguments, ret_forms);
+}
+
+void toolbox_operands(const struct toolbox *toolbox, const struct tool *tool,
+                      struct json_object *arguments, struct tool_operands *ret_operands)
+{
+    operands_read(tool, toolbox->surroundings.workspace, arguments, ret_operands);
 }
 
 enum tool_refusal toolbox_prepare(const struct toolbox *toolbox, const char *name,

@@ -23,6 +23,12 @@ struct toolbox *toolbox_new(const struct tool_surroundings *surroundings);
 /** Ends servers that were started. NULL is allowed. */
 void toolbox_free(struct toolbox *toolbox);
 
+/**
+ * Whether an entry of a role wants a person's approval of each call. Doubt means yes.
+ * @param config the entry in normal form
+ */
+bool toolbox_wants_confirmation(struct json_object *config);
+
 const struct tool_surroundings *toolbox_surroundings(const struct toolbox *toolbox);
 
 /**
@@ -143,6 +149,11 @@ enum tool_refusal toolbox_prepare(const struct toolbox *toolbox, const char *nam
 struct canonical_forms;
 bool toolbox_forms(const struct toolbox *toolbox, const struct tool *tool,
                    struct json_object *arguments, struct canonical_forms *ret_forms);
+
+/** The files that a call names, as they are now (tool/operands.h). */
+struct tool_operands;
+void toolbox_operands(const struct toolbox *toolbox, const struct tool *tool,
+                      struct json_object *arguments, struct tool_operands *ret_operands);
 
 /**
  * Make a call that was prepared. The result is bounded and valid UTF-8 without NUL bytes. A call

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What runs the bodies of a loop: a worker command or the agent of a role. The executor of a
- * run, in the foreground or for a server, opens it around the loop and runs it until something
- * else must be done.
+ * What runs the bodies of a loop: a worker command, a coding agent or the agent of a role. The
+ * executor of a run, in the foreground or for a server, opens it around the loop and runs it until
+ * something else must be done.
  *
  * A body belongs to the thread of its loop.
  */
@@ -10,12 +10,16 @@
 
 #include "agent/agent.h"
 #include "loop/driver/driver.h"
+#include "worker/child.h"
+#include "worker/coding_agent.h"
 #include "worker/worker.h"
 
 struct body {
     struct loop *loop;
-    struct worker *worker; /**< owned; or */
-    struct agent *agent;   /**< which is the caller's */
+    struct worker *worker;            /**< owned; or */
+    struct coding_agent *coding;      /**< owned; or */
+    struct agent *agent;              /**< which is the caller's; or */
+    struct worker_children *children; /**< owned: those of a PRD's run */
 };
 
 /** Whether this program can run the bodies of a run: those of a library run somewhere else. */

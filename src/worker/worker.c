@@ -9,11 +9,10 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "journal/trace.h"
-#include "loop/hidden_paths.h"
-#include "loop/step.h"
 #include "os/environment.h"
-#include "os/spawn/spawn.h"
+#include "store/locate/database.h"
 #include "worker/files.h"
+#include "worker/process.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -151,91 +150,51 @@ static void set_variables(struct worker *worker, char **variables)
     variables[VARIABLE_TRACEPARENT] = variable("TRACEPARENT", parent);
 }
 
-/** The environment of the command: the user's own, or reduced when it runs in a sandbox. */
+/** The environment of the command: the user's own, or reduced when it runs in a sandbox; without
+ * what is denied to the run. */
 static char **build_environment(struct worker *worker)
 {
     const struct loop_spec *spec = loop_spec(worker->loop);
-    char *variables[VARIABLE_COUNT + 1] = {0};
+    size_t more = memory_count_list(worker->options.variables);
+    char **variables = memory_new_zero(VARIABLE_COUNT + more + 1, sizeof(*variables));
     set_variables(worker, variables);
+    for (size_t i = 0; i < more; i++) {
+        variables[VARIABLE_COUNT + i] = memory_dup_string(worker->options.variables[i]);
+    }
     const char *const *extra = (const char *const *)variables;
     char **environment = spec->worker_tier == SANDBOX_NONE
                              ? environment_with(extra)
                              : environment_reduced((const char *const *)spec->env_names, extra);
-    for (size_t i = 0; i < VARIABLE_COUNT; i++) {
-        free(variables[i]);
+    environment_drop(environment, (const char *const *)spec->denied_env);
+    if (runtime_waits_for_store(loop_runtime(worker->loop))) {
+        environment_drop(environment, store_database_variables);
     }
+    memory_free_list(variables);
     return environment;
 }
 
-/** The shorter of a limit (0 = none) and the run's time left. */
-static int64_t total_deadline(const struct worker *worker)
-{
-    const struct loop_spec *spec = loop_spec(worker->loop);
-    int64_t left_ns =
-        loop_step_time_left_ns(loop_state(worker->loop), spec, loop_now(worker->loop));
-    int64_t limit_ns = spec->iteration_timeout_ns;
-    if (left_ns != INT64_MAX && (limit_ns == 0 || left_ns < limit_ns)) {
-        limit_ns = left_ns > 0 ? left_ns : 1;
-    }
-    return limit_ns;
-}
-
-/** A list with one more entry; the texts stay where they are. The caller frees the list. */
-static const char **list_with(char *const *list, const char *last, const char *very_last)
-{
-    size_t count = memory_count_list((const char *const *)list);
-    const char **longer = memory_new_zero(count + 3, sizeof(*longer));
-    for (size_t i = 0; i < count; i++) {
-        longer[i] = list[i];
-    }
-    longer[count] = last;
-    longer[count + 1] = very_last;
-    return longer;
-}
-
-/** Run the command to its end. The hand-over folder is all that a sandboxed one sees of ours. */
+/** Run the command to its end. */
 static int spawn_command(struct worker *worker, char **environment, struct spawn_result *ret_result,
                          struct rondo_error *err)
 {
     const struct loop_spec *spec = loop_spec(worker->loop);
-    struct runtime *runtime = loop_runtime(worker->loop);
-    auto_free const char **write_paths =
-        list_with(spec->write_paths, worker_files_folder(worker->files), NULL);
-    auto_hidden_paths char **hidden =
-        hidden_paths_of_run(runtime_hide_paths(runtime), spec->policy);
-    auto_hidden_paths char **protected = protected_paths_of_run(spec->workspace, NULL);
-    auto_free const char **env_names = list_with(spec->env_names, "RONDO_*", "TRACEPARENT");
-    auto_free char *mark = variable("RONDO_RUN_ID", loop_run_id(worker->loop));
-    struct sandbox_policy policy = {
-        .tier = (enum sandbox_tier)spec->worker_tier,
-        .workspace = spec->workspace,
-        .is_canonical = true,
-        .allow_network = spec->allow_network != 0,
-        .read_paths = (const char *const *)spec->read_paths,
-        .write_paths = write_paths,
-        .hide_paths = (const char *const *)hidden,
-        .protect_paths = (const char *const *)protected,
-        .env_names = env_names,
-    };
-    struct spawn_request request = {
-        .argv = (const char *const *)spec->command,
-        .envp = (const char *const *)environment,
-        .directory = spec->workspace,
-        .first_output_ns = spec->first_output_ns,
-        .silence_ns = spec->silence_ns,
-        .total_ns = total_deadline(worker),
-        .output_keep = LIMIT_WORKER_OUTPUT_BYTES,
-        .on_output = worker->options.on_output,
-        .on_output_context = worker->options.on_output_context,
-        .cancel = loop_cancel(worker->loop),
-        .sandbox = policy.tier == SANDBOX_NONE ? NULL : &policy,
-        .supervisor = runtime_supervisor(runtime),
-        .lock_path = worker_files_lock(worker->files),
-        .lock_mark = mark,
-        .takes_lock_over = worker->takes_over,
-    };
-    int r = spawn_run(&request, ret_result, err);
+    size_t count = memory_count_list((const char *const *)spec->env_names);
+    auto_free const char **env_names = memory_new_zero(count + 3, sizeof(*env_names));
+    for (size_t i = 0; i < count; i++) {
+        env_names[i] = spec->env_names[i];
+    }
+    env_names[count] = "RONDO_*";
+    env_names[count + 1] = "TRACEPARENT";
+    struct worker_process process;
+    worker_process_init(worker->loop, worker->files, env_names, worker->takes_over, &process);
+    process.request.argv = (const char *const *)spec->command;
+    process.request.envp = (const char *const *)environment;
+    process.request.output_keep = LIMIT_WORKER_OUTPUT_BYTES;
+    process.request.on_output = worker->options.on_output;
+    process.request.on_output_context = worker->options.on_output_context;
+    int r = spawn_run(&process.request, ret_result, err);
     worker->takes_over = r < 0 || ret_result->lost_supervisor;
+    worker_process_fini(&process);
     return r;
 }
 

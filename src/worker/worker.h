@@ -3,9 +3,6 @@
  * Worker commands: a body that is a process. Each iteration runs the command once, with its state,
  * the feedback of the last verification and a place for its result handed over in files; see
  * docs/workers.md for the contract with the command.
- *
- * Coding-agent CLIs become adapters of this interface later: another way to build the command line
- * and to read the result, the same deadlines and hand-over.
  */
 #pragma once
 
@@ -18,6 +15,11 @@ struct worker_options {
     /** Live output, on the loop's thread; NULL = none. */
     void (*on_output)(void *context, const char *bytes, size_t len);
     void *on_output_context;
+    const char *const
+        *variables;            /**< further "NAME=value" for the command; NULL-terminated or NULL */
+    const char *config_folder; /**< where a user's rondo.yaml may be, for roles that work on tasks;
+                                  or NULL */
+    const char *prices_file;   /**< for the same; or NULL */
 };
 
 /**

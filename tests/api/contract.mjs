@@ -4,7 +4,7 @@
 import Ajv2020 from "ajv/dist/2020.js";
 import formats from "ajv-formats";
 
-const METHODS = ["get", "put", "post", "delete"];
+const METHODS = ["get", "put", "post", "delete", "patch"];
 /** Headers of answers that say something of the operation: they have to be described. */
 const TELLING = [
   "location",

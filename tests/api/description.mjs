@@ -9,21 +9,26 @@ import path from "node:path";
 import { createConfig, lintFromString } from "@redocly/openapi-core";
 import { Validator } from "@seriousme/openapi-schema-validator";
 import { EventSourceParserStream } from "eventsource-parser/stream";
+import { agents } from "./agents.mjs";
 import { Contract } from "./contract.mjs";
 import { busy_daemon, follow_ups } from "./duty.mjs";
+import { inbox } from "./inbox.mjs";
 import { memories } from "./memories.mjs";
+import { tasks } from "./tasks.mjs";
+import { work } from "./work.mjs";
 import {
   Server,
-  at_end,
   check,
   folder,
   free_port,
+  gone,
   here,
   nothing,
   rondo,
   start,
   until,
 } from "./support.mjs";
+import { plain } from "./plain.mjs";
 
 // A kept connection may be closed by its other end just when it is used again.
 const agent = new http.Agent({ keepAlive: false });
@@ -495,8 +500,11 @@ const stops = {
     await tour.call("resetBudget", 200, { path: { role: "checker" } });
     await tour.call("resetBudget", 404, { path: { role: "none" }, body: {} });
   },
-
   memories,
+  tasks,
+  work,
+  inbox,
+  agents,
 
   async sinks(tour, { hook, server }) {
     const name = { path: { name: "ops" } };
@@ -583,7 +591,13 @@ const stops = {
 
 /** The three streams: each event fits the description. */
 async function streamed(tour, { runs, server }) {
-  const shapes = { runs: null, counts: "Counts", warning: "Warning", reset: null };
+  const shapes = {
+    runs: null,
+    counts: "Counts",
+    warning: "Warning",
+    inbox: null,
+    reset: null,
+  };
   const seen = { getRunEvents: 0, getEvents: 0, streamRuns: 0 };
   const cuts = [];
   const follow = async (id, where, judge) => {
@@ -628,37 +642,6 @@ async function streamed(tour, { runs, server }) {
   await Promise.all(all);
 }
 
-/** A receiver that is gone for good. */
-async function gone() {
-  const server = http.createServer((request, response) =>
-    request.resume().on("end", () => response.writeHead(410).end()),
-  );
-  await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
-  at_end(() => server.closeAllConnections());
-  return `http://127.0.0.1:${server.address().port}/hook`;
-}
-
-/** A request that each operation would take, but for what it is to be refused for. */
-function plain(contract, id, run) {
-  const { path: template, operation } = contract.operation(id);
-  const values = { run, number: "1", name: "none", id: "none", asset: "no.js" };
-  const names = [...template.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
-  const media = operation.requestBody?.content["application/json"];
-  const schema = media?.schema.$ref?.split("/").at(-1);
-  const of =
-    (media?.schema.oneOf ?? contract.document.components.schemas[schema]?.oneOf ?? [])[0]?.$ref
-      .split("/")
-      .at(-1) ?? schema;
-  const example =
-    media?.example ??
-    Object.values(media?.examples ?? {})[0]?.value ??
-    contract.document.components.schemas[of]?.examples?.[0];
-  return {
-    path: Object.fromEntries(names.map((name) => [name, values[name]])),
-    body: operation.requestBody?.required ? (example ?? {}) : undefined,
-  };
-}
-
 /** What every operation answers to those who may not come in, or ask for nonsense. */
 async function refused(contract) {
   const server = await new Server([
@@ -673,6 +656,14 @@ async function refused(contract) {
   const ada = await server.token("ada", "--scope", "administer");
   const eyes = await server.token("eyes", "--scope", "read");
   const limited = await server.token("limited", "--scope", "administer", "--agent", "other");
+  const ann = await server.token("ann", "--scope", "decide");
+  const cho = await server.token("cho", "--scope", "reveal");
+  const robot = await server.token("robot", "--scope", "agent", "--agent", "other");
+  // A token that may call an operation.
+  const fit = (id) =>
+    ({ decide: ann, reveal: cho, agent: robot })[
+      contract.operation(id).operation["x-rondo-scope"]
+    ] ?? ada;
   const tour = new Tour(contract, server.base);
   // Its one iteration goes on while the server drains.
   const slow = {
@@ -697,32 +688,38 @@ async function refused(contract) {
       if (!is_public && operation["x-rondo-scope"] !== "read") {
         await tour.call(id, 403, { ...request, headers: eyes });
       }
+      if (fit(id) !== ada) {
+        await tour.call(id, 403, { ...request, headers: ada });
+        return;
+      }
       const is_for_all = operation["x-rondo-all-agents"] === true;
       if (is_for_all || request.path.run !== undefined) {
         await tour.call(id, is_for_all ? 403 : 404, { ...request, headers: limited });
       }
     },
     "403 to pages of other sites, 421 under other names": async (id, request) => {
-      await tour.call(id, 403, { ...request, headers: { ...ada, origin: "https://evil.example" } });
-      await tour.call(id, 421, { ...request, headers: { ...ada, host: "evil.example" } });
+      const own = fit(id);
+      await tour.call(id, 403, { ...request, headers: { ...own, origin: "https://evil.example" } });
+      await tour.call(id, 421, { ...request, headers: { ...own, host: "evil.example" } });
     },
     "400 to unknown parameters, keys and bodies": async (id, request) => {
-      await tour.call(id, 400, { ...request, headers: ada, query: "?no=1", is_wrong: true });
+      const own = fit(id);
+      await tour.call(id, 400, { ...request, headers: own, query: "?no=1", is_wrong: true });
       const { method, operation } = contract.operation(id);
       if (operation.requestBody === undefined && method !== "get") {
-        await tour.call(id, 400, { ...request, headers: ada, body: "{}", is_wrong: true });
+        await tour.call(id, 400, { ...request, headers: own, body: "{}", is_wrong: true });
       }
       if (operation.requestBody !== undefined) {
-        await tour.call(id, 400, { ...request, headers: ada, body: "[1]", is_wrong: true });
+        await tour.call(id, 400, { ...request, headers: own, body: "[1]", is_wrong: true });
         await tour.call(id, 415, {
           ...request,
-          headers: { ...ada, "content-type": "text/plain" },
+          headers: { ...own, "content-type": "text/plain" },
           body: "{}",
           is_wrong: true,
         });
         await tour.call(id, 413, {
           ...request,
-          headers: ada,
+          headers: own,
           body: `{"x":"${"x".repeat(1 << 20)}"}`,
           is_wrong: true,
         });
@@ -730,7 +727,7 @@ async function refused(contract) {
       if (method === "post") {
         await tour.call(id, 400, {
           ...request,
-          headers: { ...ada, "idempotency-key": "a b" },
+          headers: { ...own, "idempotency-key": "a b" },
           is_wrong: true,
         });
       }

@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import fs from "node:fs";
+import http from "node:http";
 import net from "node:net";
 import os from "node:os";
 import path from "node:path";
@@ -74,6 +75,16 @@ export async function until(what, test, ms = 60000) {
     );
     await sleep(20);
   }
+}
+
+/** A receiver that is gone for good. */
+export async function gone() {
+  const server = http.createServer((request, response) =>
+    request.resume().on("end", () => response.writeHead(410).end()),
+  );
+  await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
+  at_end(() => server.closeAllConnections());
+  return `http://127.0.0.1:${server.address().port}/hook`;
 }
 
 export function free_port() {
@@ -178,6 +189,13 @@ export class Server {
   }
 
   /** A new token, as headers. */
+  /** What a command of the store prints. */
+  async command(...words) {
+    const { code, out } = await run(rondo, [...words, "--store", this.store], { env: this.env });
+    assert.equal(code, 0, out);
+    return out;
+  }
+
   async token(name, ...args) {
     const { code, out } = await run(
       rondo,

@@ -181,7 +181,69 @@ export async function webhooks() {
     new Webhook(secret).verify(body, headers);
   });
 
+  await agent_signs(server);
   await server.end("SIGKILL");
+}
+
+/** Requests of an agent that the library signs, and answers that it verifies. */
+async function agent_signs(server) {
+  const made = await server.command(
+    "token",
+    "create",
+    "signing",
+    "--json",
+    "--scope",
+    "agent",
+    "--agent",
+    "foreign",
+    "--signing",
+    "required",
+  );
+  const { token, secret } = JSON.parse(made);
+  const authorization = `Bearer ${token}`;
+  const body = JSON.stringify({ agent_id: "foreign", lane_id: "lane-a" });
+  const send = (webhook, id, time, text = body) =>
+    server.ask("POST", "/v1/lanes", text, {
+      authorization,
+      "webhook-id": id,
+      "webhook-timestamp": String(Math.floor(time / 1000)),
+      "webhook-signature": webhook.sign(id, new Date(time), body),
+    });
+  const answers = (webhook, { text, headers }) =>
+    webhook.verify(text, Object.fromEntries(headers.entries()));
+
+  await check(
+    "what the library signs is believed, once, and the answer verified by it",
+    async () => {
+      const webhook = new Webhook(secret);
+      const now = Date.now();
+      const first = await send(webhook, "msg_1", now);
+      assert.equal(first.status, 201, first.text);
+      assert.equal(answers(webhook, first).lane_id, "lane-a");
+      assert.equal((await send(webhook, "msg_1", now)).json.error.code, "signature_replayed");
+      assert.equal(
+        (await send(webhook, "msg_2", now, `${body} `)).json.error.code,
+        "signature_invalid",
+      );
+      assert.equal(
+        (await send(webhook, "msg_3", now - 400_000)).json.error.code,
+        "signature_stale",
+      );
+    },
+  );
+
+  await check(
+    "while a secret is replaced both are believed, and answers signed with both",
+    async () => {
+      const { json } = await server.ask("POST", "/v1/keys/rotate", { token: "signing" });
+      for (const one of [new Webhook(secret), new Webhook(json.secret)]) {
+        const answer = await send(one, `msg_${Math.random()}`.replace(".", ""), Date.now());
+        assert.equal(answer.status, 200, answer.text);
+        answers(new Webhook(secret), answer);
+        answers(new Webhook(json.secret), answer);
+      }
+    },
+  );
 }
 
 /** Deliveries that a dead server had claimed are free after two minutes: done when it is asked for. */

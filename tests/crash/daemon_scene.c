@@ -11,7 +11,6 @@
 #include <inttypes.h>
 #include <poll.h>
 #include <signal.h>
-#include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -162,18 +161,7 @@ bool daemon_send(const struct daemon_scene *daemon, const char *key, char ret_ru
 
 int64_t daemon_count(const struct daemon_scene *daemon, const char *query)
 {
-    sqlite3 *db = NULL;
-    sqlite3_stmt *statement = NULL;
-    int64_t number = -1;
-    if (sqlite3_open_v2(daemon->scene->store, &db, SQLITE_OPEN_READONLY, NULL) == SQLITE_OK &&
-        sqlite3_busy_timeout(db, 10000) == SQLITE_OK &&
-        sqlite3_prepare_v2(db, query, -1, &statement, NULL) == SQLITE_OK &&
-        sqlite3_step(statement) == SQLITE_ROW) {
-        number = sqlite3_column_int64(statement, 0);
-    }
-    sqlite3_finalize(statement);
-    sqlite3_close(db);
-    return number;
+    return scene_count(daemon->scene, query);
 }
 
 /* --- points --- */

@@ -84,6 +84,10 @@ struct injected inject_run(struct crash_scene *scene, const char *syscalls, cons
     const char *all[INJECT_ARGUMENTS] = {0};
     size_t count = COUNT(first);
     memcpy(all, first, sizeof(first));
+    /* Then the kernel stops a process at these calls only; but strace injects no signals so. */
+    if (strstr(fault, "signal=") == NULL) {
+        all[count++] = "--seccomp-bpf";
+    }
     while (*argv != NULL && count + 1 < INJECT_ARGUMENTS) {
         all[count++] = *argv++;
     }

@@ -15,11 +15,12 @@ export RONDO_CRASH_COUNT="${2:-3000}"
 export RONDO_VICTIM="$programs/crash_victim"
 export RONDO_BINARY="$build/src/cli/rondo"
 export RONDO_MOCK_MODEL="$build/bench/mock_model"
+export RONDO_SDK_PYTHON="$here/../../sdk/python"
 if "$here/powercut/setup.sh" "$programs/powercut" "$RONDO_VICTIM"; then
     export RONDO_POWERCUT_FOLDER="$programs/powercut"
 fi
 status=0
-for name in kill agent_kill daemon_kill daemon_turns policy_flip cli race frozen full_disk syscall_error syscall_kill powercut; do
+for name in kill agent_kill handoff_kill adapter_kill daemon_kill daemon_turns daemon_handoffs prd_kill policy_flip cli race frozen full_disk syscall_error syscall_kill powercut; do
     "$programs/test_crash_$name" || status=1
 done
 exit $status

@@ -13,6 +13,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -110,6 +111,41 @@ void scene_clear(struct crash_scene *scene)
     assert_int_equal(file_remove_tree(folder, NULL), 0);
     assert_int_equal(file_make_folder(folder, NULL), 0);
     unlink(scene->effects);
+}
+
+/** Ask the store. @return a statement at its first row, or NULL; finalize it and close *ret_db */
+static sqlite3_stmt *first_row(const struct crash_scene *scene, const char *query, sqlite3 **ret_db)
+{
+    sqlite3_stmt *statement = NULL;
+    if (sqlite3_open_v2(scene->store, ret_db, SQLITE_OPEN_READONLY, NULL) == SQLITE_OK &&
+        sqlite3_busy_timeout(*ret_db, 10000) == SQLITE_OK &&
+        sqlite3_prepare_v2(*ret_db, query, -1, &statement, NULL) == SQLITE_OK &&
+        sqlite3_step(statement) == SQLITE_ROW) {
+        return statement;
+    }
+    sqlite3_finalize(statement);
+    return NULL;
+}
+
+int64_t scene_count(const struct crash_scene *scene, const char *query)
+{
+    sqlite3 *db = NULL;
+    sqlite3_stmt *row = first_row(scene, query, &db);
+    int64_t number = row == NULL ? -1 : sqlite3_column_int64(row, 0);
+    sqlite3_finalize(row);
+    sqlite3_close(db);
+    return number;
+}
+
+bool scene_text(const struct crash_scene *scene, const char *query, char *ret_text, size_t size)
+{
+    sqlite3 *db = NULL;
+    sqlite3_stmt *row = first_row(scene, query, &db);
+    const unsigned char *text = row == NULL ? NULL : sqlite3_column_text(row, 0);
+    snprintf(ret_text, size, "%s", text == NULL ? "" : (const char *)text);
+    sqlite3_finalize(row);
+    sqlite3_close(db);
+    return row != NULL;
 }
 
 static struct child *free_slot(struct crash_scene *scene)

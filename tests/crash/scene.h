@@ -16,7 +16,7 @@
 #define SCENE_PATH     4096
 #define SCENE_CHILDREN 16
 /** After so long a child that should end or speak counts as hanging. */
-#define SCENE_PATIENCE_NS INT64_C(60000000000)
+#define SCENE_PATIENCE_NS INT64_C(600000000000)
 
 struct child {
     pid_t pid;  /**< also its process group; 0 = none */
@@ -54,6 +54,11 @@ bool scene_is_long(void);
 
 /** Forget the store and the effects: the next victim starts with nothing. */
 void scene_clear(struct crash_scene *scene);
+
+/** The number that a query of the store comes to; -1 when there is no store yet. */
+int64_t scene_count(const struct crash_scene *scene, const char *query);
+/** The text that a query comes to; "" when there is none. @return whether there is a row */
+bool scene_text(const struct crash_scene *scene, const char *query, char *ret_text, size_t size);
 
 /**
  * Start a program in a process group of its own, with a pipe as stdin and one for stdout and

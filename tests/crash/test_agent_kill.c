@@ -420,21 +420,21 @@ static void enumerate(void **state, const char *syscall, uint64_t stride, uint64
 /** Each commit: after the intent, the reply, the call's intent, its result, the checkpoint. */
 TEST_WITH(every_commit_may_be_the_last_call, set_up, tear_down)
 {
-    uint64_t stride = scene_is_long() ? 1 : 3;
+    uint64_t stride = scene_is_long() ? 1 : 5;
     enumerate(state, "fdatasync,fsync", stride, 40 / stride);
 }
 
 /** The request is half sent, or sent and not answered yet. */
 TEST_WITH(every_send_may_be_the_last_call, set_up, tear_down)
 {
-    uint64_t stride = scene_is_long() ? 1 : 3;
+    uint64_t stride = scene_is_long() ? 1 : 5;
     enumerate(state, "sendto,sendmsg", stride, 20 / stride);
 }
 
 /** The reply is paid for and not read, or half read. */
 TEST_WITH(every_receipt_may_be_the_last_call, set_up, tear_down)
 {
-    uint64_t stride = scene_is_long() ? 1 : 3;
+    uint64_t stride = scene_is_long() ? 1 : 5;
     enumerate(state, "recvfrom,recvmsg", stride, 20 / stride);
 }
 
@@ -449,7 +449,7 @@ TEST_WITH(a_command_in_doubt_is_not_repeated, set_up, tear_down)
 {
     struct kill_world *world = *state;
     world->is_delicate = true;
-    uint64_t stride = scene_is_long() ? 1 : 4;
+    uint64_t stride = scene_is_long() ? 1 : 8;
     enumerate(state, "fdatasync,fsync", stride, 40 / stride);
     /* Only some commits leave a call in doubt; the short form may jump over all of them. */
     assert_true(world->doubts > 0 || !scene_is_long() || !inject_is_possible());

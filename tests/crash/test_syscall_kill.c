@@ -114,7 +114,7 @@ TEST_WITH(every_write_may_be_the_last_call, scene_setup_in_memory, scene_teardow
     if (!inject_is_possible()) {
         skip();
     }
-    uint64_t stride = scene_is_long() ? 1 : 6;
+    uint64_t stride = scene_is_long() ? 1 : 9;
     uint64_t points = enumerate(*state, &small, "pwrite64", stride);
     points += enumerate(*state, &small, "write", scene_is_long() ? 1 : 3);
     assert_true(points >= 10);
@@ -137,7 +137,7 @@ TEST_WITH(a_log_that_is_being_copied_survives, scene_setup_in_memory, scene_tear
     if (!inject_is_possible()) {
         skip();
     }
-    uint64_t points = enumerate(*state, &large, "fdatasync,fsync", scene_is_long() ? 1 : 40);
-    points += enumerate(*state, &large, "pwrite64", scene_is_long() ? 41 : 2999);
+    uint64_t points = enumerate(*state, &large, "fdatasync,fsync", scene_is_long() ? 1 : 80);
+    points += enumerate(*state, &large, "pwrite64", scene_is_long() ? 41 : 5999);
     assert_true(points > 0);
 }

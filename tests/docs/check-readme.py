@@ -18,7 +18,9 @@ finds what an earlier one has made. By the language of the block:
               they are written there and checked with what lies beside them. Without it they are a
               part of a file, whose rest permits everything.
     make      one make command a line: the target must exist (they are too long to run here)
-    text      is not checked
+    python    must compile; sdk/python can be imported. `python file=PATH` is written there.
+    js, ts    `js file=PATH` is written there; otherwise not checked, as types and code are in tests/sdk
+    text      is not checked. `text file=PATH` is written there.
 
 An HTML comment `<!-- before: SCRIPT -->` runs SCRIPT first, `<!-- after: SCRIPT -->` at the end of the
 page, whatever has failed. `<!-- model: TURNS -->`, one JSON object a line, is what a model of OpenAI's says
@@ -136,6 +138,11 @@ def check_yaml(text, options, folder, environment):
         shell(f"rondo validate --strict '{path}'", folder, environment)
 
 
+def check_python(text, options, folder):
+    compile(text, "block", "exec")
+    write_block(options, text, folder)
+
+
 def check_make(text):
     for line in text.splitlines():
         words = line.split("#")[0].split()
@@ -161,9 +168,13 @@ def check_block(language, text, folder, environment):
         check_jsonl(text, options, folder)
     elif name == "yaml":
         check_yaml(text, options, folder, environment)
+    elif name == "python":
+        check_python(text, options, folder)
+    elif name in ("js", "ts", "text"):
+        write_block(options, text, folder)
     elif name == "make":
         check_make(text)
-    elif name != "text":
+    else:
         raise Failure(f"nothing is known about blocks of '{language}'")
 
 
@@ -184,8 +195,9 @@ class Tap:
 def environment_for(build, scratch, model):
     home = scratch / "home"
     home.mkdir()
-    path = f"{(ROOT / build / 'src/cli').resolve()}:{os.environ['PATH']}"
+    path = f"{(ROOT / build / 'src/cli').resolve()}:{home}/.local/bin:{os.environ['PATH']}"
     own = {"PATH": path, "HOME": str(home), "LANG": "C.UTF-8", "TERM": "dumb", "ROOT": str(ROOT)}
+    own["PYTHONPATH"] = str(ROOT / "sdk/python")
     return {**own, "OPENAI_API_KEY": "for-the-pages", "OPENAI_BASE_URL": model.url}
 
 
@@ -234,7 +246,8 @@ def main():
     parser.add_argument("pages", nargs="*", type=pathlib.Path)
     arguments = parser.parse_args()
     pages = [page.resolve() for page in arguments.pages]
-    default = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "examples/roles/README.md")]
+    default = [ROOT / name for name in ("README.md", "CONTRIBUTING.md")]
+    default += [ROOT / f"examples/{name}/README.md" for name in ("prd", "roles")]
     default += sorted((ROOT / "docs").glob("*.md"))
     tap = Tap()
     model = model_server.ModelServer()

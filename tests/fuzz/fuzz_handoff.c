@@ -5,7 +5,7 @@
  */
 #include "fuzz.h"
 
-#include "handoff/audit.h"
+#include "handoff/audit/entry.h"
 #include "handoff/record.h"
 #include "handoff/step.h"
 #include "handoff/timer.h"

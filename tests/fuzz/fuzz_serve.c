@@ -89,10 +89,12 @@ static void start(void)
         .requests_per_second = 1000000,
     };
     FUZZ_CHECK(server_start(&options, &world.server, NULL) == 0);
-    FUZZ_CHECK(
-        token_create(world.store, "r", TOKEN_READ, NULL, 0, world.tokens[1], NULL) == 0 &&
-        token_create(world.store, "s", TOKEN_READ, stranger, 0, world.tokens[2], NULL) == 0 &&
-        token_create(world.store, "a", TOKEN_ADMINISTER, NULL, 0, world.tokens[3], NULL) == 0);
+    struct token_spec specs[] = {{.name = "r", .scope = TOKEN_READ},
+                                 {.name = "s", .scope = TOKEN_READ, .agents = stranger},
+                                 {.name = "a", .scope = TOKEN_ADMINISTER}};
+    for (size_t i = 0; i < 3; i++) {
+        FUZZ_CHECK(token_create(world.store, &specs[i], world.tokens[i + 1], NULL, NULL) == 0);
+    }
     start_run();
 }
 

@@ -46,6 +46,16 @@ class PageCheck(unittest.TestCase):
         self.assertEqual(result.returncode, 1, token)
         self.assertEqual(result.stdout, f"{page}:2: `{token}`: {reason}\n")
 
+    def test_tables_of_commands_make_manual_pages(self):
+        self.write("src/cli/README.md", PAGE.replace("src/loop", "src/cli"))
+        self.write("src/cli/commands/policy/commands.c", 'const struct command policy_commands[] = {\n')
+        self.write("src/cli/meson.build", "cli_sources = files('commands/policy/commands.c')\nforeach table : [\n]\n")
+        result = self.check()
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("src/cli/commands/policy/commands.c: its commands have no manual pages", result.stdout)
+        self.write("src/cli/meson.build", "foreach table : [\n  'commands/policy/commands.c',\n]\n")
+        self.assertEqual(self.check().returncode, 0)
+
     def test_paths_from_the_root(self):
         self.assert_accepted("src/loop", "src/loop/step.c", "src/*/step.c", "src/<layer>/step.c", "src/loop/NAME.c", "tests/", "src/handoff")
         self.assert_refused("src/loop/gone.c", "no such path")

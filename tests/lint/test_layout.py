@@ -1,8 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """The service and the container keep what decides out of the workspace, which commands of runs write."""
 
+import os
 import pathlib
 import re
+import shutil
+import subprocess
+import tempfile
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -24,6 +28,22 @@ class Layout(unittest.TestCase):
     def test_the_services(self):
         for name in ("rondo.service.in", "rondo-daemon.service.in"):
             self.check_service((ROOT / "share" / name).read_text())
+
+    @unittest.skipUnless(shutil.which("systemd-analyze"), "there is no systemd-analyze")
+    def test_systemd_takes_the_services(self):
+        for name in ("rondo.service.in", "rondo-daemon.service.in"):
+            with tempfile.TemporaryDirectory() as folder:
+                text = (ROOT / "share" / name).read_text().replace("@bindir@", folder)
+                unit = pathlib.Path(folder, name.removesuffix(".in"))
+                unit.write_text(text)
+                pathlib.Path(folder, "rondo").touch(0o755)
+                for scope in ("--user", "--system"):
+                    self.verify(scope, unit, dict(os.environ, XDG_RUNTIME_DIR=folder))
+
+    def verify(self, scope, unit, environment):
+        command = ["systemd-analyze", "verify", scope, "--man=no", unit]
+        result = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+        self.assertEqual((result.returncode, result.stderr), (0, ""), unit)
 
     def check_service(self, text):
         store = re.search(r"--store (\S+)", text).group(1)

@@ -17,6 +17,7 @@ struct leak_route {
     bool has_body;
     bool is_public;
     bool is_stream;
+    const char *token; /**< one that may; borrowed from the server */
 };
 
 /** A `rondo serve` of our own, with a finished run in its store. */
@@ -28,6 +29,8 @@ struct leak_server {
     char administer[128];
     char read[128];
     char other[128]; /**< read, another agent's */
+    char agent[128];
+    char reveal[128]; /**< decides, too */
     char run[64];
     struct leak_route routes[LEAK_ROUTES];
     size_t route_count;

@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -37,6 +38,8 @@ static int start(const struct leak_server *server, const char *const *arguments,
         leak_die("cannot start %s", server->program);
     }
     if (*ret_pid == 0) {
+        prctl(PR_SET_PDEATHSIG,
+              SIGKILL); /* a test that fails leaves no server that holds its output */
         dup2(ends[1], output);
         if (chdir(server->folder) == 0) {
             setenv("XDG_STATE_HOME", server->folder, 1);
@@ -157,6 +160,11 @@ static void take_route(struct leak_server *server, const char *path, const char 
     route->has_body = json_object_object_get_ex(operation, "requestBody", &member);
     route->is_public = strncmp(path, "/v1/", 4) != 0 || strstr(path, "openapi") != NULL;
     route->is_stream = strcmp(path, "/v1/stream") == 0;
+    const char *scope = json_get_string(operation, "x-rondo-scope", "");
+    route->token = strcmp(scope, "agent") == 0 ? server->agent
+                   : strcmp(scope, "decide") == 0 || strcmp(scope, "reveal") == 0
+                       ? server->reveal
+                       : server->administer;
 }
 
 static void read_routes(struct leak_server *server)
@@ -199,6 +207,8 @@ void leak_server_start(struct leak_server *server, const char *program, const ch
     make_token(server, "a", "administer", NULL, server->administer);
     make_token(server, "r", "read", NULL, server->read);
     make_token(server, "o", "read", "--agent=other", server->other);
+    make_token(server, "g", "agent", "--agent=none", server->agent);
+    make_token(server, "d", "reveal", NULL, server->reveal);
     int fd = start(server, arguments, STDERR_FILENO, &server->pid);
     read_address(server, fd);
     fcntl(fd, F_SETFL,

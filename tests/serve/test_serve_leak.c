@@ -301,11 +301,11 @@ static void ask(struct client *client, const char *name, const struct buf *reque
     }
 }
 
-static const char *token_of(const struct leak_case *kind)
+static const char *token_of(const struct leak_case *kind, const struct leak_route *route)
 {
     switch (kind->token == NULL ? '\0' : kind->token[0]) {
     case 'a':
-        return server.administer;
+        return route->token;
     case 'r':
         return server.read;
     case 'o':
@@ -340,7 +340,7 @@ static const struct leak_route *route_for(const struct leak_case *kind, size_t t
 static void write_request(const struct leak_case *kind, const struct leak_route *route,
                           struct buf *ret_request)
 {
-    const char *token = token_of(kind);
+    const char *token = token_of(kind, route);
     buf_printf(
         ret_request, "%s %s%s HTTP/1.1\r\n%s", kind->method != NULL ? kind->method : route->method,
         kind->path != NULL ? kind->path : route->path, kind->suffix != NULL ? kind->suffix : "",

@@ -232,6 +232,13 @@ static int audit_change_documents(struct store *base, const struct store_change 
     return inner->ops->change_documents(inner, changes, count, ret_is_applied, err);
 }
 
+static int audit_next_collection(struct store *base, const char *after,
+                                 char ret_name[STORE_COLLECTION_LEN + 1], struct rondo_error *err)
+{
+    struct store *inner = self(base)->inner;
+    return inner->ops->next_collection(inner, after, ret_name, err);
+}
+
 static int audit_read_documents(struct store *base, const struct store_document_query *query,
                                 store_document_fn *fn, void *context, struct rondo_error *err)
 {
@@ -251,6 +258,12 @@ static int audit_health(struct store *base, struct store_health *ret_health,
 {
     struct store *inner = self(base)->inner;
     return inner->ops->health(inner, ret_health, err);
+}
+
+static struct store_schema audit_schema(struct store *base)
+{
+    struct store *inner = self(base)->inner;
+    return inner->ops->schema(inner);
 }
 
 static const struct store_ops audit_ops = {
@@ -273,8 +286,10 @@ static const struct store_ops audit_ops = {
     .record_policy = audit_record_policy,
     .read_policies = audit_read_policies,
     .change_documents = audit_change_documents,
+    .next_collection = audit_next_collection,
     .read_documents = audit_read_documents,
     .gc = audit_gc,
+    .schema = audit_schema,
     .health = audit_health,
 };
 

@@ -91,11 +91,12 @@ static void count_time(struct sim_run *run, const struct journal_event *event)
     run->event_era = era;
 }
 
-/** How far the loop may be off: by what it need not notice of each change. */
+/** How far the loop may be off: by what it need not notice of each change. An owner takes over what
+ * those before it have counted. */
 static int64_t time_tolerance_ns(const struct sim_run *run)
 {
     const struct sim_world *world = run->world;
-    int64_t freezes = run->executor->freeze_count;
+    int64_t freezes = run->executor->freeze_count + run->former_freezes;
     int64_t changes = world->era == 0 ? 0 : (int64_t)world->era + (int64_t)run->epoch;
     return freezes * 2 * NS_PER_S + changes * UNNOTICED_NS;
 }
@@ -120,6 +121,9 @@ static void check_claimed(struct sim_run *run, const struct journal_event *event
     require(epoch > run->epoch || run->seq == 2, "epoch %llu is claimed after %llu",
             (unsigned long long)epoch, (unsigned long long)run->epoch);
     run->epoch = epoch;
+    if (run->executor != NULL && run->executor != run->world->acting) {
+        run->former_freezes += run->executor->freeze_count;
+    }
     run->executor = run->world->acting;
     if (run->is_ended) {
         run->world->counters->reopens++;
@@ -388,11 +392,28 @@ static void check_event(struct sim_run *run, const struct journal_event *event, 
     case JOURNAL_MODEL_EMBEDDED:
     case JOURNAL_TOOL_REQUESTED:
     case JOURNAL_TOOL_FINISHED:
+    case JOURNAL_DELEGATION_FINISHED:
     case JOURNAL_PERSON_ANSWERED:
     case JOURNAL_HANDOFF_REQUESTED:
     case JOURNAL_HANDOFF_DECIDED:
+    case JOURNAL_WORKER_STARTED:
+    case JOURNAL_WORKER_MESSAGE:
+    case JOURNAL_WORKER_TOOL:
+    case JOURNAL_WORKER_FINISHED:
+    case JOURNAL_TASKS_READ:
+    case JOURNAL_TASK_STARTED:
+    case JOURNAL_TASK_CHECKED:
+    case JOURNAL_TASK_COMMITTING:
+    case JOURNAL_TASK_COMMITTED:
+    case JOURNAL_TASK_ENDED:
+    case JOURNAL_TASK_FAILED:
+    case JOURNAL_TASK_BLOCKED:
+    case JOURNAL_WORK_ARCHIVED:
+    case JOURNAL_WORK_PUSHED:
     case JOURNAL_PLAN_UPDATED:
     case JOURNAL_HISTORY_TRIMMED:
+    case JOURNAL_HISTORY_COMPACTING:
+    case JOURNAL_HISTORY_COMPACTED:
     case JOURNAL_CONSOLIDATION_STARTED:
     case JOURNAL_CONSOLIDATION_FINISHED:
     case JOURNAL_CONTENT_FILTERED:

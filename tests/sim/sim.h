@@ -53,6 +53,7 @@ struct sim_run {
     int64_t active_most_ns;
     int64_t held_until_ns; /* the end of the owner's lease */
     const struct sim_owner *executor;
+    unsigned former_freezes; /* of executors before it */
     uint64_t finished_era;
     uint64_t warnings;
     bool is_broken_by_body;

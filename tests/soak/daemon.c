@@ -10,6 +10,7 @@
 #include "agent/follow_up.h"
 #include "base/json/json.h"
 #include "base/memory.h"
+#include "source/conversation/conversation.h"
 #include "source/intake/dedupe.h"
 
 #include <stdio.h>
@@ -18,6 +19,8 @@
 
 #define UPKEEP_NS (6 * SOAK_HOUR_NS)
 #define RETRY_NS  (5 * NS_PER_S)
+
+static const char *const talks[SOAK_TALKS] = {"one", "two", "three"};
 
 /* ---- Its store ------------------------------------------------------------------------------ */
 
@@ -89,10 +92,17 @@ void soak_daemon_start(struct soak *soak)
     }
     for (size_t i = soak->first_open_run; i < soak->run_count; i++) {
         if (!soak->runs[i].is_ended) {
-            intake_count_running(soak->intake, soak->roles[soak->runs[i].role].name,
-                                 soak->runs[i].id, NULL, NULL);
+            const struct soak_run *run = &soak->runs[i];
+            intake_count_running(soak->intake, soak->roles[run->role].name, run->id, run->source,
+                                 run->talk < 0 ? NULL : talks[run->talk]);
         }
     }
+    const struct runtime_options parts = {
+        .store = soak->store, .clock = &soak->clock, .random = &soak->ids, .has_no_keeper = true};
+    if (runtime_new(&parts, &soak->runtime, NULL) < 0) {
+        abort();
+    }
+    soak->is_consolidation_due = true;
     soak->upkeep_ns = soak->mono_ns + UPKEEP_NS;
     soak->restart_ns = 0;
 }
@@ -104,9 +114,12 @@ void soak_daemon_kill(struct soak *soak)
     }
     intake_close(soak->intake);
     soak->intake = NULL;
+    runtime_free(soak->runtime);
+    soak->runtime = NULL;
     store_close(soak->store);
     soak->store = NULL;
     soak->counters->kills++;
+    soak_model_trouble(soak);
     soak_say(soak, "killed");
 }
 
@@ -138,11 +151,26 @@ static int64_t depth_of(const struct start_request *request)
     return json_get_int(context, "depth", 0);
 }
 
-/** A run of its id is created, once. */
-static void create_run(struct soak *soak, const struct start_request *request)
+static int talk_of(const struct start_request *request)
 {
+    int talk = SOAK_TALKS - 1;
+    while (talk >= 0 &&
+           (request->conversation == NULL || strcmp(request->conversation, talks[talk]) != 0)) {
+        talk--;
+    }
+    return talk;
+}
+
+/** A run of its id is created, once. @return whether it is there */
+static bool create_run(struct soak *soak, const struct start_request *request)
+{
+    char before[ID_SIZE] = "";
     if (find_run(soak, request->id) != NULL) {
-        return;
+        return true;
+    }
+    if (request->mode == START_CONVERSATION &&
+        conversation_enter(soak->store, request, before, NULL) < 0) {
+        return false;
     }
     soak->runs = memory_resize(soak->runs, soak->run_count + 1, sizeof(*soak->runs));
     struct soak_run *run = &soak->runs[soak->run_count++];
@@ -151,8 +179,11 @@ static void create_run(struct soak *soak, const struct start_request *request)
         .prompt = memory_dup_string(request->prompt),
         .context = memory_dup_string(request->context),
         .created_ns = soak->mono_ns,
+        .accepted_ns = request->received_ns,
         .depth = depth_of(request),
+        .talk = talk_of(request),
     };
+    memcpy(run->before, before, sizeof(run->before));
     memcpy(run->id, request->id, sizeof(run->id));
     memcpy(run->source, request->source, sizeof(run->source));
     run->ends_ns =
@@ -161,8 +192,16 @@ static void create_run(struct soak *soak, const struct start_request *request)
     run->asks = !soak->is_calm && run->depth < 3 && soak_chance(soak, 20)
                     ? 1 + (int)soak_below(soak, SOAK_ASKS)
                     : 0;
+    run->episodes = soak->roles[run->role].has_memory && soak_chance(soak, 40)
+                        ? 1 + (int)soak_below(soak, 2)
+                        : 0;
+    run->is_stored = run->talk >= 0 || run->episodes > 0;
+    if (run->is_stored) {
+        soak_journal_create(soak, run);
+    }
     soak->counters->runs++;
     soak_model_run(soak, run);
+    return true;
 }
 
 /** @return whether it took effect as far as the run knows */
@@ -202,8 +241,11 @@ static void execute(struct soak *soak, struct soak_run *run)
     while (run->asks > 0 && ask(soak, run)) {
         run->asks--;
     }
-    if (run->asks == 0 && run->ends_ns <= soak->mono_ns) {
+    if (run->asks == 0 && soak_journal_remember(soak, run) && run->ends_ns <= soak->mono_ns &&
+        soak_journal_end(soak, run)) {
         run->is_ended = true;
+        run->ended_ns = soak_journal_ended_ns(soak, run);
+        soak->is_consolidation_due = soak->is_consolidation_due || run->episodes > 0;
         soak->roles[run->role].is_touched = true;
         intake_ended(soak->intake, run->id);
     }
@@ -228,7 +270,7 @@ static bool start(struct soak *soak, const struct start_request *request)
 {
     if (!soak->is_calm && soak_chance(soak, 1)) { /* killed before or after the run exists */
         if (soak_chance(soak, 50)) {
-            create_run(soak, request);
+            (void)create_run(soak, request);
         }
         soak->is_dead = true;
         return false;
@@ -238,7 +280,11 @@ static bool start(struct soak *soak, const struct start_request *request)
         soak->restart_ns = soak->mono_ns + RETRY_NS;
         return false;
     }
-    create_run(soak, request);
+    if (!create_run(soak, request)) { /* the store fails */
+        intake_postpone(soak->intake, request->id);
+        soak->restart_ns = soak->mono_ns + RETRY_NS;
+        return false;
+    }
     int r = intake_started(soak->intake, request, NULL);
     if (find_run(soak, request->id)->is_ended) { /* it was started before a crash */
         intake_ended(soak->intake, request->id);
@@ -322,12 +368,18 @@ static void turn(struct soak *soak)
     }
     if (soak->upkeep_ns <= soak->mono_ns && !soak->is_dead) {
         soak->upkeep_ns = soak->mono_ns + UPKEEP_NS;
-        if (intake_purge(soak->intake, NULL) == 0) {
+        soak_model_before_upkeep(soak);
+        int r = intake_purge(soak->intake, NULL);
+        soak_model_after_upkeep(soak);
+        if (r == 0) {
             (void)intake_adopt(soak->intake, NULL);
         }
     }
     execute_all(soak);
     start_all(soak);
+    if (!soak->is_dead) {
+        soak_consolidate(soak);
+    }
 }
 
 void soak_daemon_turn(struct soak *soak)
@@ -335,7 +387,13 @@ void soak_daemon_turn(struct soak *soak)
     if (soak->intake == NULL) {
         return;
     }
+    uint64_t failures = soak->counters->failures;
     turn(soak);
+    if (soak->counters->failures != failures) {
+        soak_model_trouble(soak);
+    } else if (!soak->is_dead) {
+        soak_model_turn(soak);
+    }
     if (soak->is_dead) {
         soak_daemon_kill(soak);
         soak->restart_ns =
@@ -365,6 +423,11 @@ int64_t soak_daemon_next(struct soak *soak)
         return soak->restart_ns;
     }
     int64_t next_ns = soak->upkeep_ns;
+    if (soak->is_consolidation_due) {
+        next_ns = earlier(next_ns, soak->mono_ns + RETRY_NS);
+    } else if (soak->consolidate_ns != 0) {
+        next_ns = earlier(next_ns, soak->consolidate_ns - soak->offset_ns);
+    }
     if (soak->restart_ns > soak->mono_ns) {
         next_ns = earlier(next_ns, soak->restart_ns);
     }
@@ -376,7 +439,8 @@ int64_t soak_daemon_next(struct soak *soak)
     for (size_t i = soak->first_open_run; i < soak->run_count; i++) {
         const struct soak_run *run = &soak->runs[i];
         if (!run->is_ended) {
-            next_ns = earlier(next_ns, run->asks > 0 ? soak->mono_ns + RETRY_NS : run->ends_ns);
+            bool is_late = run->asks > 0 || run->ends_ns <= soak->mono_ns;
+            next_ns = earlier(next_ns, is_late ? soak->mono_ns + RETRY_NS : run->ends_ns);
         }
     }
     return next_ns;

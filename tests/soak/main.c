@@ -104,6 +104,7 @@ static void begin(struct soak *soak, const struct soak_options *options)
     }
     owner_new(&soak->ids, soak->owner);
     soak_roles_make(soak, options->roles);
+    soak->spec = soak_spec_new(soak);
 }
 
 static void finish(struct soak *soak)
@@ -119,6 +120,8 @@ static void finish(struct soak *soak)
         free(soak->runs[i].context);
     }
     free(soak->runs);
+    free(soak->spec);
+    soak_model_fini(soak);
     free(soak->events);
     free(soak);
 }
@@ -142,6 +145,7 @@ static void calm_down(struct soak *soak)
     for (size_t i = 0; i < soak->role_count; i++) {
         soak->roles[i].is_present = true;
     }
+    soak->is_consolidation_due = true;
 }
 
 static bool note_pending(const struct follow_up *follow_up, void *context)
@@ -175,13 +179,14 @@ static bool are_sources_quiet(const struct soak *soak)
 static bool is_done(const struct soak *soak)
 {
     for (size_t i = 0; i < soak->event_count; i++) {
-        if (soak->events[i].kind == SOAK_HOOK && !soak->events[i].is_told) {
+        if (soak_event_is_sent(&soak->events[i]) && !soak->events[i].is_told) {
             return false;
         }
     }
     return soak->intake != NULL && soak->mono_ns > soak->end_ns + 5 * SOAK_DAY_NS &&
            intake_state(soak->intake).waiting == 0 && soak->first_open_run == soak->run_count &&
-           are_sources_quiet(soak) && !has_follow_ups(soak);
+           !soak->is_consolidation_due && soak->consolidate_ns == 0 && are_sources_quiet(soak) &&
+           !has_follow_ups(soak);
 }
 
 static void pass(struct soak *soak)
@@ -265,6 +270,10 @@ static void print_counters(const struct soak_counters *counters)
         {"coalesced", counters->coalesced},
         {"full queues", counters->full},
         {"late", counters->late},
+        {"heartbeats", counters->beats},
+        {"turns of conversations", counters->turns},
+        {"episodes", counters->episodes},
+        {"facts", counters->facts},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         printf("%10" PRIu64 " %s\n", rows[i].number, rows[i].name);

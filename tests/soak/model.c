@@ -39,6 +39,9 @@ void soak_model_run(struct soak *soak, const struct soak_run *run)
         soak_violation(soak, "%llu runs of %s and %llu of all execute", (unsigned long long)of_role,
                        role->name, (unsigned long long)all);
     }
+    if (run->talk >= 0) {
+        soak_model_talk(soak, run);
+    }
     soak_say(soak, "run %s of %s: %.40s %s", run->id, run->source,
              strrchr(run->prompt, '\n') == NULL ? run->prompt : strrchr(run->prompt, '\n') + 1,
              run->context);
@@ -58,11 +61,17 @@ struct records {
     const struct soak *soak;
     struct record *items;
     size_t count;
+    size_t sure;    /* those that upkeep is known to have deleted */
+    size_t to_skip; /* of those that are read now */
 };
 
 static bool take_record(const struct start_refusal *refusal, void *context)
 {
     struct records *records = context;
+    if (records->to_skip > 0) {
+        records->to_skip--;
+        return true;
+    }
     records->items = memory_resize(records->items, records->count + 1, sizeof(*records->items));
     struct record *record = &records->items[records->count++];
     *record = (struct record){.kind = refusal->kind};
@@ -76,6 +85,43 @@ static bool take_record(const struct start_refusal *refusal, void *context)
         record->role++;
     }
     return true;
+}
+
+/** The store keeps the newest records only; the others are kept here. */
+void soak_model_before_upkeep(struct soak *soak)
+{
+    soak->records =
+        soak->records == NULL ? memory_new_zero(1, sizeof(*soak->records)) : soak->records;
+    soak->records->soak = soak;
+    soak->records->to_skip = LIMIT_REFUSALS_KEPT;
+    refusals_read(soak->memory, NULL, 0, take_record, soak->records, NULL);
+}
+
+static bool count_one(const struct start_refusal *refusal, void *context)
+{
+    size_t *count = context;
+    (void)refusal;
+    *count += 1;
+    return true;
+}
+
+void soak_model_after_upkeep(struct soak *soak)
+{
+    size_t count = 0;
+    if (soak->records->count > soak->records->sure) {
+        refusals_read(soak->memory, NULL, 0, count_one, &count, NULL);
+    }
+    bool was_deleted = count <= LIMIT_REFUSALS_KEPT;
+    soak->records->count = was_deleted ? soak->records->count : soak->records->sure;
+    soak->records->sure = soak->records->count;
+}
+
+void soak_model_fini(struct soak *soak)
+{
+    if (soak->records != NULL) {
+        free(soak->records->items);
+        free(soak->records);
+    }
 }
 
 static size_t count_records(const struct records *records, enum refusal_kind kind,
@@ -137,12 +183,16 @@ static void check_event(const struct soak *soak, const struct records *records,
 {
     size_t runs = count_runs(soak, event->prompt);
     bool is_told =
-        event->kind == SOAK_HOOK && event->is_told && !event->is_refused && !event->is_given_up;
+        soak_event_is_sent(event) && event->is_told && !event->is_refused && !event->is_given_up;
     if (runs > 1) {
         soak_violation(soak, "%s has %zu runs", event->prompt, runs);
     }
     if (runs == 0 && soak->roles[event->role].queue.rule == QUEUE_WAIT && !event->is_given_up) {
         soak_violation(soak, "%s has no run", event->prompt);
+    }
+    if (is_told && event->kind == SOAK_TURN &&
+        count_records(records, REFUSAL_COALESCED, event->run_id, NULL) > 0) {
+        soak_violation(soak, "the turn %s was coalesced", event->prompt);
     }
     if (is_told) {
         check_told(soak, records, event, runs);
@@ -230,6 +280,12 @@ static int year_of(int64_t unix_s)
     time_t time = unix_s;
     gmtime_r(&time, &date);
     return date.tm_year + 1900;
+}
+
+int64_t soak_model_offset(int zone, int64_t unix_s)
+{
+    struct summer summer = summer_of(zone, year_of(unix_s));
+    return summer.winter_s + (unix_s >= summer.begin_s && unix_s < summer.end_s ? 3600 : 0);
 }
 
 /** When a local time is due: once, where the clock arrives if it does not exist. */
@@ -364,7 +420,10 @@ static void check_leftovers(const struct soak *soak)
 
 void soak_model_check(struct soak *soak)
 {
-    struct records records = {.soak = soak};
+    soak_model_before_upkeep(soak); /* so there are records */
+    struct records records = *soak->records;
+    records.count = records.sure;
+    records.to_skip = 0;
     check_leftovers(soak);
     refusals_read(soak->memory, NULL, 0, take_record, &records, NULL);
     for (size_t i = 0; i < soak->event_count; i++) {
@@ -376,5 +435,7 @@ void soak_model_check(struct soak *soak)
             check_cron(soak, &records, &soak->roles[i]);
         }
     }
-    free(records.items);
+    soak->records->items = records.items;
+    soak_model_check_beats(soak);
+    soak_model_check_memories(soak);
 }

@@ -34,15 +34,22 @@ struct soak_event *soak_event_add(struct soak *soak, enum soak_event_kind kind, 
 
 static const char *find_header(const struct source_delivery *delivery, const char *name)
 {
+    static const char *const talks[SOAK_TALKS] = {"one", "two", "three"};
     const struct soak_event *event = delivery->context;
+    if (event->kind == SOAK_TURN && strcmp(name, "x-talk") == 0) {
+        return talks[event->talk];
+    }
     return strcmp(name, "idempotency-key") == 0 ? event->prompt : NULL;
 }
 
-static struct source *find_hook(const struct soak_role *role)
+/** The webhook for single events, or that for turns. */
+static struct source *find_hook(const struct soak_role *role, enum soak_event_kind kind)
 {
     for (size_t at = 0; at < role->source_count; at++) {
-        if (role->sources[at] != NULL && role->sources[at]->type->receive != NULL) {
-            return role->sources[at];
+        struct source *source = role->sources[at];
+        if (source != NULL && source->type->receive != NULL &&
+            (role->hosts[at].conversation != NULL) == (kind == SOAK_TURN)) {
+            return source;
         }
     }
     return NULL;
@@ -51,7 +58,7 @@ static struct source *find_hook(const struct soak_role *role)
 /** @return false: nobody answered */
 static bool deliver(struct soak *soak, struct soak_event *event, struct source_answer *ret_answer)
 {
-    struct source *source = find_hook(&soak->roles[event->role]);
+    struct source *source = find_hook(&soak->roles[event->role], event->kind);
     if (soak->intake == NULL || source == NULL) {
         return false;
     }
@@ -107,9 +114,14 @@ static void send(struct soak *soak, struct soak_event *event)
     }
 }
 
+bool soak_event_is_sent(const struct soak_event *event)
+{
+    return event->kind == SOAK_HOOK || event->kind == SOAK_TURN;
+}
+
 static bool is_open(const struct soak_event *event)
 {
-    return event->kind == SOAK_HOOK && !(event->is_told && event->is_told_twice);
+    return soak_event_is_sent(event) && !(event->is_told && event->is_told_twice);
 }
 
 static void send_all(struct soak *soak)
@@ -133,6 +145,23 @@ static void call_hook(struct soak *soak, size_t role)
     for (size_t i = 0; soak->roles[role].has_hook && i < count; i++) {
         struct soak_event *event = soak_event_add(soak, SOAK_HOOK, role);
         snprintf(event->prompt, sizeof(event->prompt), "hook-%zu.", soak->event_count);
+    }
+}
+
+static void say_something(struct soak *soak, size_t role)
+{
+    size_t count = soak_chance(soak, 30) ? 1 + soak_below(soak, 4) : 1;
+    for (size_t i = 0; soak->roles[role].has_talk && i < count; i++) {
+        struct soak_event *event = soak_event_add(soak, SOAK_TURN, role);
+        event->talk = (int)soak_below(soak, SOAK_TALKS);
+        snprintf(event->prompt, sizeof(event->prompt), "turn-%zu.", soak->event_count);
+    }
+}
+
+static void write_list(struct soak *soak, size_t role)
+{
+    if (soak->roles[role].has_beat) {
+        soak_list_write(soak, &soak->roles[role], soak_chance(soak, 60));
     }
 }
 
@@ -167,10 +196,14 @@ static void happen(struct soak *soak)
 {
     size_t role = soak_below(soak, soak->role_count);
     uint64_t what = soak_below(soak, 100);
-    if (what < 45) {
+    if (what < 25) {
         call_hook(soak, role);
-    } else if (what < 60) {
+    } else if (what < 45) {
+        say_something(soak, role);
+    } else if (what < 55) {
         write_file(soak, role);
+    } else if (what < 60) {
+        write_list(soak, role);
     } else if (what < 80) {
         soak_plan_fault(soak);
     } else if (what < 90) {

@@ -6,11 +6,13 @@
 #include "base/memory.h"
 #include "source/intake/mark.h"
 
+#include <fcntl.h>
 #include <json-c/json.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 static const char *const zones[] = {"UTC", "Europe/Berlin", "America/New_York", "Asia/Kolkata"};
 
@@ -50,6 +52,62 @@ static void add_cron(struct soak *soak, struct soak_role *role)
     add_source(role, json);
 }
 
+static void add_talk(struct soak_role *role)
+{
+    char json[256];
+    role->has_talk = true;
+    snprintf(json, sizeof(json),
+             "{\"type\":\"webhook\",\"name\":\"%s-talk\",\"port\":0,\"unsigned\":true,"
+             "\"conversation\":\"{header.x-talk}\",\"conversation_idle_seconds\":%d}",
+             role->name, SOAK_IDLE_S);
+    add_source(role, json);
+}
+
+void soak_list_write(struct soak *soak, struct soak_role *role, bool is_open)
+{
+    struct soak_beat *beat = &role->beat;
+    char path[32];
+    char text[48];
+    beat->lists = memory_resize(beat->lists, beat->list_count + 1, sizeof(*beat->lists));
+    struct soak_list *list = &beat->lists[beat->list_count];
+    *list = (struct soak_list){
+        .from_ns = soak->mono_ns, .number = (int)beat->list_count, .is_open = is_open};
+    beat->list_count++;
+    snprintf(path, sizeof(path), "%s.md", role->name);
+    snprintf(text, sizeof(text), "- [%s] list-%d.\n", is_open ? " " : "x", list->number);
+    int fd = openat(soak->folder_fd, path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    if (fd < 0 || write(fd, text, strlen(text)) != (ssize_t)strlen(text)) {
+        abort();
+    }
+    close(fd);
+}
+
+static void add_beat(struct soak *soak, struct soak_role *role)
+{
+    static const int intervals[] = {8 * 3600, 12 * 3600, 24 * 3600, 100000};
+    static const int hours[][2] = {{8, 18}, {22, 6}, {0, 12}, {20, 21}};
+    struct soak_beat *beat = &role->beat;
+    char json[256];
+    char active[32] = "null";
+    size_t which = soak_below(soak, 4);
+    role->has_beat = true;
+    *beat = (struct soak_beat){.interval_s = intervals[soak_below(soak, 4)],
+                               .zone = (int)soak_below(soak, 4),
+                               .has_hours = soak_chance(soak, 60),
+                               .from_hour = hours[which][0],
+                               .until_hour = hours[which][1],
+                               .seen = -1};
+    if (beat->has_hours) {
+        snprintf(active, sizeof(active), "[%d,%d]", beat->from_hour, beat->until_hour);
+    }
+    snprintf(json, sizeof(json),
+             "{\"type\":\"heartbeat\",\"file\":\"%s.md\",\"interval_seconds\":%d,"
+             "\"prompt_prefix\":\"beat\",\"active_hours\":%s,\"timezone\":\"%s\"}",
+             role->name, (int)beat->interval_s, active, zones[beat->zone]);
+    add_source(role, json);
+    soak_list_write(soak, role, true);
+}
+
 static void make_role(struct soak *soak, size_t number)
 {
     struct soak_role *role = &soak->roles[number];
@@ -86,6 +144,13 @@ static void make_role(struct soak *soak, size_t number)
         }
         add_source(role, json);
     }
+    role->has_memory = soak_chance(soak, 40);
+    if (soak_chance(soak, 50)) {
+        add_talk(role);
+    }
+    if (soak_chance(soak, 40)) {
+        add_beat(soak, role);
+    }
 }
 
 void soak_roles_make(struct soak *soak, size_t count)
@@ -102,6 +167,8 @@ void soak_roles_free(struct soak *soak)
         for (size_t at = 0; at < soak->roles[i].source_count; at++) {
             json_object_put(soak->roles[i].configs[at]);
         }
+        free(soak->roles[i].beat.lists);
+        free(soak->roles[i].beat.due);
     }
 }
 
@@ -118,8 +185,13 @@ static void open_source(struct soak *soak, struct soak_role *role, size_t at)
         .id = role->ids[at],
         .role = role->name,
         .folder = soak->folder,
+        .conversation = json_get_string(role->configs[at], "conversation", NULL),
+        .idle_s = SOAK_IDLE_S,
     };
     int r = source_mark_read(soak->store, role->ids[at], &mark, NULL);
+    if (r == 0 && mark == NULL && strcmp(type->name, "heartbeat") == 0) {
+        role->beat.from_s = soak_wall(soak) / NS_PER_S;
+    }
     if (r == 0) {
         r = type->open(role->configs[at], &role->hosts[at], mark, &role->sources[at], NULL);
     }

@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 /** Time that a test waits for what has to happen, ns. */
-#define HTTP_RAW_PATIENCE_NS INT64_C(60000000000)
+#define HTTP_RAW_PATIENCE_NS INT64_C(600000000000)
 
 /** Connect to "HOST:PORT", "[V6]:PORT" or "unix:PATH". @return a descriptor, or -1 */
 int http_raw_connect(const char *address);

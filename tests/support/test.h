@@ -30,6 +30,7 @@
 
 /** An entry of the list; compilers may lay entries out in any order. */
 struct test_row {
+    const char *source; /* what was compiled; `file` may be a header of it */
     const char *file;
     int line;
     struct CMUnitTest test;
@@ -40,7 +41,7 @@ struct test_row {
     static const struct test_row *const test_row_##id                          \
         __attribute__((used, section("test_rows"))) = &(const struct test_row) \
     {                                                                          \
-        __FILE__, __LINE__,                                                    \
+        __BASE_FILE__, __FILE__, __LINE__,                                     \
         {                                                                      \
             __VA_ARGS__                                                        \
         }                                                                      \
@@ -64,3 +65,10 @@ struct test_row {
  * @return number of failures
  */
 int test_run(CMFixtureFunction set_up, CMFixtureFunction tear_down);
+
+/**
+ * Run the tests of one source file of the program.
+ * @param source the end of its path ("unit/base/test_parse.c"); NULL: all files
+ * @return number of failures; 1 if there is no such test
+ */
+int test_run_source(const char *source);

@@ -332,6 +332,43 @@ await check("a conversation is exported, too, and goes on in a span that links t
   assert.equal(second.traceId, first.traceId);
 });
 
+await check("the wait for a person is a span that links to both executions", async () => {
+  const { url, bodies } = await collector();
+  const where = store();
+  const folder = path.dirname(where);
+  const call = { name: "run_shell", arguments: { command: "true hidden-word" } };
+  const end = { name: "finish_task", arguments: { summary: "done" } };
+  fs.writeFileSync(
+    path.join(folder, "turns.jsonl"),
+    [call, end].map((one) => `${JSON.stringify({ tool_calls: [one] })}\n`).join(""),
+  );
+  const role = path.join(folder, "role.yaml");
+  fs.writeFileSync(
+    role,
+    "apiVersion: initrunner/v1\nkind: Agent\nmetadata: {name: asker}\nspec:\n  role: You ask.\n  model: {provider: scripted, name: turns.jsonl}\n  tools: [{type: shell}]\n",
+  );
+  const options = { cwd: folder, env: environment(url) };
+  const waits = await run(rondo, ["run", role, "-p", "x", "-a", "--store", where, "-q"], options);
+  assert.equal(waits.code, 11, waits.err);
+  const inbox = await run(rondo, ["inbox", "--json", "--store", where], options);
+  const { request_id: id } = JSON.parse(inbox.out.split("\n")[0]);
+  const approved = await run(rondo, ["approve", id, "--store", where], options);
+  assert.equal(approved.code, 0, approved.err);
+  const resumed = await run(rondo, ["resume", "last", "--store", where, "-q"], options);
+  assert.equal(resumed.code, 0, resumed.err);
+  const [wait, ...others] = spans_of(bodies).filter(({ name }) => name === "handoff.wait");
+  assert.equal(others.length, 0);
+  assert.ok(!wait.parentSpanId, "it is nobody's child");
+  const ids = new Set(spans_of(bodies).map(({ spanId }) => spanId));
+  assert.equal(wait.links.length, 2);
+  assert.ok(wait.links.every(({ spanId }) => ids.has(spanId)));
+  const attributes = attributes_of(wait);
+  assert.equal(attributes["relaytrace.request_id"], id);
+  assert.equal(attributes["relaytrace.decision"], "approved");
+  assert.equal(attributes["gen_ai.tool.name"], "run_shell");
+  assert.ok(!JSON.stringify(wait).includes("hidden-word"));
+});
+
 await check("without being asked for, no content is sent", async () => {
   const { url, bodies } = await collector();
   await agent(url);

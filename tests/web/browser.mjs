@@ -13,7 +13,7 @@ const FLAGS = [
   "--disable-sync",
   "--disable-dev-shm-usage",
 ];
-export const DEADLINE_MS = 20_000;
+export const DEADLINE_MS = 120_000;
 
 export function launch(executablePath) {
   return chromium.launch({ executablePath, args: FLAGS });

@@ -4,9 +4,13 @@
 import { dirname } from "node:path";
 import { launch } from "./browser.mjs";
 import { dutyServedTests, dutyTests } from "./duty.mjs";
+import { engineeringTests } from "./engineering.mjs";
+import { inboxServedTests, inboxTests } from "./inbox.mjs";
 import { mockedTests, placeTests } from "./mocked.mjs";
 import { servedTests } from "./served.mjs";
+import { taskTests } from "./tasks.mjs";
 import { unitTests } from "./unit.mjs";
+import { workServedTests, workTests } from "./work.mjs";
 
 const [chromium, rondo, dist, web, ...parts] = process.argv.slice(2);
 const pattern = process.env.ONLY ? new RegExp(process.env.ONLY) : null;
@@ -39,8 +43,14 @@ try {
   if (parts.includes("unit")) await unitTests(test, web, dirname(dist));
   if (parts.includes("served")) await servedTests(test, browser, rondo);
   if (parts.includes("served")) await dutyServedTests(test, browser, rondo);
+  if (parts.includes("served")) await inboxServedTests(test, browser, rondo);
+  if (parts.includes("served")) await workServedTests(test, browser, rondo);
+  if (parts.includes("mocked")) await inboxTests(test, browser, dist);
   if (parts.includes("mocked")) await mockedTests(test, browser, dist);
+  if (parts.includes("mocked")) await engineeringTests(test, browser, dist);
   if (parts.includes("mocked")) await dutyTests(test, browser, dist);
+  if (parts.includes("mocked")) await taskTests(test, browser, dist);
+  if (parts.includes("mocked")) await workTests(test, browser, dist);
   if (parts.includes("glance")) await placeTests(test, browser, dist, true);
   if (parts.includes("places")) await placeTests(test, browser, dist, false);
 } finally {

@@ -29,6 +29,12 @@ async function pagedRefusals(page, server) {
   assert.equal(await page.locator(".entry").count(), 150);
   assert.equal(await page.getByRole("button", { name: "Load more" }).count(), 0);
   assert.ok(server.requests.some((line) => line.includes("before=")));
+  const { refusals } = server.world.duty;
+  refusals.unshift({ ...refusals[0], id: "id-new", reason: "the newest" });
+  await page.locator(".entry", { hasText: "the newest" }).waitFor();
+  // The first page ends one earlier now: what was on it before stays.
+  assert.equal(await page.locator(".entry", { hasText: "number 99" }).count(), 1);
+  assert.equal(await page.locator(".entry").count(), 151);
 }
 
 function refuseMany({ world }) {

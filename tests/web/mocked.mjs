@@ -315,11 +315,12 @@ async function warned(page, server, world, run) {
   await page.waitForSelector(".tr[data-run]");
   world.warn(run, "iterations", 40, 34);
   await page.locator(".toast", { hasText: "34 of 40 iterations, 6 left" }).waitFor();
-  await page.locator(".nav-badge").waitFor();
+  const news = page.getByRole("link", { name: /^Warnings/ }).locator(".nav-badge");
+  await news.waitFor();
   await page.locator(`[data-run="${run.run_id}"] .badge`).waitFor();
   await page.getByRole("link", { name: /^Warnings/ }).click();
   await page.locator(".warn", { hasText: "34 of 40" }).first().waitFor();
-  assert.equal(await page.locator(".nav-badge").count(), 0);
+  assert.equal(await news.count(), 0);
 }
 
 async function safeMarkdown(page) {

@@ -1,8 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every page and state that is looked at: by axe, for its width, and as a picture.
+import { quiet } from "./mock/hitl.mjs";
 import { World, showcase } from "./mock/model.mjs";
 import { Mock } from "./mock/server.mjs";
 import { live } from "./browser.mjs";
+import { inbox } from "./mock/inbox.mjs";
+import { prdWorld } from "./mock/tasks.mjs";
+import { idOf } from "./mock/work.mjs";
+
+/** For their ids. */
+const ENTRIES = inbox();
 
 const settled = (page) => page.waitForFunction(() => !document.querySelector(".skeleton"));
 
@@ -50,6 +57,11 @@ async function mock(folder, more = {}) {
   const { world, run } = furnished();
   const server = await new Mock({ folder, world, ...more }).start();
   return { server, world, run };
+}
+
+async function prd(folder, more = {}) {
+  const { world, run } = prdWorld(more);
+  return { server: await new Mock({ folder, world }).start(), world, run };
 }
 
 /** name: of the picture; path(run): address; setup: of the mock; act(page, scene): until it looks right */
@@ -344,6 +356,194 @@ export const PLACES = [
       await page.waitForSelector("dialog[open]");
     },
   },
+  {
+    name: "inbox",
+    path: () => "#/inbox?show=all",
+    act: (page) => page.waitForSelector(".inbox-row"),
+  },
+  {
+    name: "inbox-empty",
+    path: () => "#/inbox",
+    before: ({ world }) => Object.assign(world, { inbox: [] }),
+    act: (page) => page.waitForSelector(".empty"),
+  },
+  {
+    name: "inbox-critical",
+    path: () => `#/inbox/${ENTRIES[0].request_id}?show=all`,
+    act: (page) => page.waitForSelector(".inbox-entry"),
+  },
+  {
+    name: "inbox-file",
+    path: () => `#/inbox/${ENTRIES[1].request_id}?show=all`,
+    act: (page) => page.waitForSelector(".inbox-entry .diff"),
+  },
+  {
+    name: "inbox-hidden",
+    path: () => `#/inbox/${ENTRIES[6].request_id}`,
+    act: (page) => page.waitForSelector(".hidden-values"),
+  },
+  {
+    name: "inbox-nasty",
+    path: () => `#/inbox/${ENTRIES[3].request_id}?show=all`,
+    act: (page) => page.waitForSelector(".hidden-character:visible"),
+  },
+  {
+    name: "inbox-long",
+    path: () => `#/inbox/${ENTRIES[4].request_id}`,
+    act: (page) => page.waitForSelector(".fold-note"),
+  },
+  {
+    name: "inbox-decided",
+    path: () => `#/inbox/${ENTRIES[2].request_id}`,
+    before: ({ world }) =>
+      Object.assign(world.inbox[2], {
+        state: "rejected",
+        decided_by: "user:ben",
+        decided_at: new Date().toISOString(),
+      }),
+    act: (page) => page.waitForSelector(".inbox-entry .notice"),
+  },
+  {
+    name: "inbox-reject-dialog",
+    path: () => `#/inbox/${ENTRIES[2].request_id}`,
+    act: async (page) => {
+      await page.waitForSelector(".inbox-entry");
+      await page.keyboard.press("r");
+      await page.waitForSelector("dialog[open]");
+    },
+  },
+  {
+    name: "inbox-critical-dialog",
+    path: () => `#/inbox/${ENTRIES[0].request_id}`,
+    act: async (page) => {
+      await page.waitForSelector(".inbox-entry");
+      await page.keyboard.press("a");
+      await page.getByRole("button", { name: "Continue" }).click();
+      await page.getByRole("checkbox").waitFor();
+    },
+  },
+  {
+    name: "inbox-reading-only",
+    path: () => `#/inbox/${ENTRIES[2].request_id}?show=all`,
+    setup: (folder) => mock(folder, { scope: "read" }),
+    act: (page) => page.waitForSelector(".inbox-entry"),
+  },
+  {
+    name: "inbox-disconnected",
+    path: () => `#/inbox/${ENTRIES[2].request_id}`,
+    act: async (page, scene) => {
+      await live(page);
+      await page.waitForSelector(".inbox-entry");
+      scene.server.broken.set("/v1/stream", 503);
+      scene.server.cutStreams();
+      await page.getByText("Not connected: others").waitFor();
+    },
+  },
+  {
+    name: "engineering",
+    path: () => "#/engineering",
+    act: (page) => page.waitForSelector(".mix"),
+  },
+  {
+    name: "engineering-what-if",
+    path: () => "#/engineering",
+    act: async (page) => {
+      await page.locator("#what-if-text").fill("permit (principal, action, resource);");
+      await page.getByRole("button", { name: "Compare" }).press("Enter");
+      await page.waitForSelector(".what-if-answer");
+    },
+  },
+  {
+    name: "engineering-none",
+    path: () => "#/engineering",
+    before: ({ world }) => {
+      world.hitl = quiet();
+    },
+    act: (page) => page.waitForSelector(".empty"),
+  },
+  {
+    name: "tasks",
+    path: (run) => `#/runs/${run.run_id}`,
+    setup: prd,
+    act: (page) => page.waitForSelector(".task-card"),
+  },
+  {
+    name: "tasks-graph",
+    path: (run) => `#/runs/${run.run_id}`,
+    setup: prd,
+    act: async (page) => {
+      await page.waitForSelector(".task-card");
+      await page.keyboard.press("d");
+      await page.waitForSelector(".graph-node");
+    },
+  },
+  {
+    name: "tasks-detail",
+    path: (run) => `#/runs/${run.run_id}/tasks/4`,
+    setup: prd,
+    act: (page) => page.waitForSelector(".attempt"),
+  },
+  {
+    name: "tasks-changes",
+    path: (run) => `#/runs/${run.run_id}/tasks/1`,
+    setup: prd,
+    act: async (page) => {
+      await page.getByRole("button", { name: "Show the changes" }).click();
+      await page.waitForSelector(".change-file");
+    },
+  },
+  {
+    name: "tasks-log",
+    path: (run) => `#/runs/${run.run_id}`,
+    setup: prd,
+    act: async (page) => {
+      await page.waitForSelector(".task-card");
+      await page.keyboard.press("l");
+      await page.getByText("Codebase Patterns").waitFor();
+    },
+  },
+  {
+    name: "tasks-none",
+    path: (run) => `#/runs/${run.run_id}`,
+    setup: (folder) => prd(folder, { tasks: () => [] }),
+    act: (page) => page.waitForSelector(".empty"),
+  },
+  {
+    name: "tasks-failing",
+    path: (run) => `#/runs/${run.run_id}/tasks`,
+    setup: prd,
+    before: (scene) => scene.server.broken.set("/tasks", 503),
+    act: (page) => page.waitForSelector(".empty-problem"),
+  },
+  { name: "work", path: () => "#/work", act: (page) => page.waitForSelector(".entry") },
+  {
+    name: "work-none",
+    path: () => "#/work",
+    before: ({ world }) => Object.assign(world, { work: [] }),
+    act: (page) => page.waitForSelector(".empty"),
+  },
+  {
+    name: "work-item",
+    path: () => `#/work/${idOf("github.com/acme/shop", 37)}`,
+    act: (page) => page.waitForSelector(".entry"),
+  },
+  {
+    name: "work-item-requested",
+    path: () => `#/work/${idOf("github.com/acme/shop", 38)}`,
+    before: ({ world }) =>
+      Object.assign(world.work[1], {
+        request: { kind: "release", by: "token ops (api)", time: new Date().toISOString() },
+      }),
+    act: (page) => page.waitForSelector(".notice"),
+  },
+  {
+    name: "work-release-dialog",
+    path: () => `#/work/${idOf("github.com/acme/shop", 38)}`,
+    act: async (page) => {
+      await page.getByRole("button", { name: "Release" }).click();
+      await page.waitForSelector("dialog[open]");
+    },
+  },
   { name: "health", path: () => "#/health", act: (page) => page.waitForSelector(".cards") },
   {
     name: "keys",
@@ -373,11 +573,19 @@ export const PAGES = [
   "run-checkpoints",
   "run-details",
   "policies",
+  "inbox",
+  "inbox-critical",
   "warnings",
   "sources",
   "queue",
   "follow-ups",
   "budgets",
   "memory",
+  "engineering",
+  "tasks",
+  "tasks-graph",
+  "tasks-detail",
+  "work",
+  "work-item",
   "health",
 ];

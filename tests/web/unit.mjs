@@ -77,6 +77,7 @@ export async function unitTests(test, web, folder) {
   const { RunTable } = await load(web, "runs/table.js", folder);
   const { Markdown } = await load(web, "lib/markdown.jsx", folder);
   const { diffLines, hunks } = await load(web, "lib/diff.js", folder);
+  const tasks = await load(web, "lib/tasks.js", folder);
   const format = await load(web, "lib/format.js", folder);
 
   await test("how long until then is told roughly, and what is over is now", () => {
@@ -248,6 +249,54 @@ export async function unitTests(test, web, folder) {
       after,
     );
     assert.equal(hunks(diffLines("x", "x")).filter(Boolean).length, 0);
+  });
+  await test("each task is to the right of all that it depends on", () => {
+    const task = (id, depends_on = []) => ({ id, depends_on, is_removed: false });
+    const { nodes, edges, layers, rows } = tasks.layout([
+      task("d", ["b", "c"]),
+      task("a"),
+      task("b", ["a", "a", "gone", "b"]),
+      task("c", ["a"]),
+      { ...task("e", ["a"]), is_removed: true },
+    ]);
+    const places = nodes.map(({ task: { id }, layer, row }) => `${id}${layer}${row}`);
+    assert.deepEqual(places, ["d20", "a00", "b10", "c11"]);
+    assert.equal(edges.length, 4);
+    assert.deepEqual([layers, rows], [3, 2]);
+  });
+  await test("tasks in a circle and a chain of thousands are laid out, too", () => {
+    const chain = Array.from({ length: 5000 }, (_, at) => ({
+      id: String(at),
+      depends_on: at ? [String(at - 1)] : [],
+      is_removed: false,
+    }));
+    assert.equal(tasks.layout(chain).layers, 5000);
+    const circle = [
+      { id: "x", depends_on: ["y"], is_removed: false },
+      { id: "y", depends_on: ["x"], is_removed: false },
+    ];
+    assert.equal(tasks.layout(circle).nodes.length, 2);
+    assert.deepEqual(tasks.layout([]), { nodes: [], edges: [], layers: 0, rows: 0 });
+  });
+  await test("a difference of git is read file by file, whatever lines look like", () => {
+    const text =
+      "diff --git a/x b/x\nindex 1..2 100644\n--- a/x\n+++ b/x\n@@ -1,3 +1,3 @@ f\n a\n" +
+      "--- gone\n+++ new\n\\ No newline at end of file\n" +
+      "diff --git a/y z b/y z\ndeleted file mode 100644\n--- a/y z\n+++ /dev/null\n@@ -1 +0,0 @@\n-y\n";
+    const [x, y] = tasks.filesOfDiff(text);
+    assert.deepEqual([x.name, x.added, x.removed], ["x", 1, 1]);
+    assert.deepEqual(
+      x.rows.map(({ sign, text: line, number }) => [sign, line, number]),
+      [
+        ["@", "f", null],
+        [" ", "a", 1],
+        ["-", "-- gone", 2],
+        ["+", "++ new", 2],
+      ],
+    );
+    assert.deepEqual([y.name, y.note, y.removed], ["y z", "deleted", 1]);
+    assert.deepEqual(tasks.filesOfDiff(""), []);
+    assert.deepEqual(tasks.filesOfDiff("no difference"), []);
   });
   await test("numbers keep their width at the edges of a unit", () => {
     assert.equal(format.short(999), "999");

@@ -11,7 +11,9 @@ from .report import ROOT, run
 FOLDER = ROOT / "tests/acceptance"
 
 
-def test(report, build):
+def test(report, build, features=None, binary=None, variables=None):
+    """@param features paths or patterns in tests/acceptance; None = all @param binary None = that of the build
+    @param variables of the environment of scenarios, besides those of this process"""
     setup = run(["tools/setup.sh", "acceptance"])
     reason = setup.stdout if setup.returncode != 0 else npm.install(FOLDER)
     node = None
@@ -29,10 +31,15 @@ def test(report, build):
     log = ROOT / build / "acceptance.json"
     log.parent.mkdir(exist_ok=True)
     log.unlink(missing_ok=True)
-    environment = dict(os.environ, RONDO_BUILD=str(ROOT / build))
+    environment = dict(os.environ, RONDO_BUILD=str(ROOT / build), **(variables or {}))
+    if binary is not None:
+        environment["RONDO_BIN"] = str(binary)
     environment.setdefault("RONDO_BIN", str(ROOT / build / "src/cli/rondo"))
     program = "tests/acceptance/node_modules/@cucumber/cucumber/bin/cucumber.js"
-    command = [node, str(ROOT / program), "--format", f"json:{log}"]
+    # Scenarios wait for most of their time.
+    command = [node, str(ROOT / program), "--format", f"json:{log}", "--parallel", str(2 * os.cpu_count())]
+    if features is not None:
+        command += ["--config", choose(features, ROOT / build / "cucumber.json")]
     result = run(["env", "-C", str(FOLDER), *command], environment)
     if not log.exists() or log.stat().st_size == 0:
         report.failed("acceptance: cucumber-js wrote no results", result.stdout)
@@ -40,6 +47,14 @@ def test(report, build):
     for feature in json.loads(log.read_text()):
         for scenario in feature["elements"]:
             count(report, feature["name"], scenario)
+
+
+def choose(features, path):
+    """Write a configuration with other paths. @return it as cucumber-js takes it"""
+    configuration = json.loads((FOLDER / "cucumber.json").read_text())
+    configuration["default"]["paths"] = features
+    path.write_text(json.dumps(configuration))
+    return os.path.relpath(path, FOLDER)
 
 
 def logged(scenario):

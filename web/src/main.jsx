@@ -5,9 +5,11 @@ import "./css/tokens.css";
 import "./css/base.css";
 import "./css/shell.css";
 import "./css/parts.css";
+import "./css/inbox.css";
 import "./css/table.css";
 import "./css/run.css";
 import "./css/pages.css";
+import "./css/tasks.css";
 import "./lib/theme.js";
 import { App } from "./app.jsx";
 

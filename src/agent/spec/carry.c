@@ -27,6 +27,11 @@ struct json_object *carry_messages(struct json_object *agent)
     return json_object_is_type(messages, json_type_array) ? messages : NULL;
 }
 
+const char *carry_summary(struct json_object *agent)
+{
+    return json_get_string(json_member(agent, MEMBER), "summary", NULL);
+}
+
 /** The beginning of a text: whole characters. */
 static struct json_object *cut_text(const char *text)
 {
@@ -49,8 +54,23 @@ static struct json_object *cut_text(const char *text)
     return json_object_new_string_len(cut.data, (int)cut.len);
 }
 
-/** What the run before took over, its prompt and its answer. Owned */
-static struct json_object *gather(const struct carry_turn *turn)
+/** What the turn before knew of those before it. @param agent its options */
+static void gather_earlier(const struct carry_turn *turn, struct json_object *agent,
+                           struct json_object *all)
+{
+    struct json_object *earlier = carry_messages(agent);
+    size_t count = json_length(earlier);
+    size_t first = turn->summary != NULL && turn->kept < count ? count - turn->kept : 0;
+    for (size_t i = first; i < count; i++) {
+        json_object_array_add(all, json_object_get(json_object_array_get_idx(earlier, i)));
+    }
+}
+
+/**
+ * What the run before took over, its prompt and its answer. Owned
+ * @param ret_summary owned; NULL = there is none
+ */
+static struct json_object *gather(const struct carry_turn *turn, char **ret_summary)
 {
     struct json_object *all = json_object_new_array();
     const struct loop_spec *before = turn->before;
@@ -59,11 +79,9 @@ static struct json_object *gather(const struct carry_turn *turn)
         json_parse(before->agent, strlen(before->agent), &agent, NULL) < 0) {
         return all;
     }
-    struct json_object *earlier = carry_messages(agent);
-    size_t count = json_length(earlier);
-    for (size_t i = 0; i < count; i++) {
-        json_object_array_add(all, json_object_get(json_object_array_get_idx(earlier, i)));
-    }
+    const char *summary = turn->summary != NULL ? turn->summary : carry_summary(agent);
+    *ret_summary = summary == NULL ? NULL : memory_dup_string(summary);
+    gather_earlier(turn, agent, all);
     json_object_array_add(all, cut_text(before->prompt));
     json_object_array_add(all, cut_text(turn->answer));
     return all;
@@ -117,7 +135,8 @@ int carry_over(struct loop_spec *spec, const struct carry_turn *turn, struct ron
         return r;
     }
     struct json_object *member = json_object_new_object();
-    struct json_object *messages = gather(turn);
+    auto_free char *summary = NULL;
+    struct json_object *messages = gather(turn, &summary);
     size_t dropped = count_dropped(messages, window_of(agent));
     if (dropped > 0) {
         json_object_array_del_idx(messages, 0, dropped);
@@ -125,6 +144,9 @@ int carry_over(struct loop_spec *spec, const struct carry_turn *turn, struct ron
     json_object_object_add(member, "source", json_object_new_string(turn->source));
     json_object_object_add(member, "key", json_object_new_string(turn->key));
     json_object_object_add(member, "messages", messages);
+    if (summary != NULL) {
+        json_object_object_add(member, "summary", json_object_new_string(summary));
+    }
     json_object_object_add(agent, MEMBER, member);
     free(spec->agent);
     spec->agent = memory_dup_string(json_object_to_json_string_ext(agent, JSON_C_TO_STRING_PLAIN));

@@ -9,6 +9,7 @@
 #include "rondo/error.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 
 struct json_object;
 struct loop_spec;
@@ -19,6 +20,8 @@ struct carry_turn {
     const char *key;                /**< which conversation of the source */
     const struct loop_spec *before; /**< of the turn before; NULL = it is the first */
     const char *answer;             /**< to the turn before */
+    const char *summary; /**< that the turn before made of what it took over; NULL = none */
+    size_t kept;         /**< with a summary: messages that the turn before took over and kept */
 };
 
 /**
@@ -40,3 +43,6 @@ bool carry_find(const struct loop_spec *spec, char **ret_source, char **ret_key)
  * @return borrowed from `agent`; or NULL
  */
 struct json_object *carry_messages(struct json_object *agent);
+
+/** The summary of what was said before those messages; borrowed from `agent`, or NULL. */
+const char *carry_summary(struct json_object *agent);

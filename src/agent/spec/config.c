@@ -3,6 +3,8 @@
 #include "agent/spec/config.h"
 
 #include "agent/spec/carry.h"
+#include "agent/spec/delegates.h"
+#include "agent/spec/delegates_read.h"
 #include "agent/spec/pin.h"
 #include "base/auto.h"
 #include "base/clock.h"
@@ -290,7 +292,12 @@ int agent_config_read(const char *json, struct agent_config *ret_config, struct 
     read_hosts(root, &config);
     json_object_object_get_ex(root, AGENT_SERVERS, &config.servers);
     json_object_get(config.servers);
+    json_object_object_get_ex(root, AGENT_DELEGATES, &config.delegates);
+    json_object_get(config.delegates);
+    config.depth = json_get_int(json_member(root, AGENT_DELEGATED), "depth", 0);
     config.carried = json_object_get(carry_messages(root));
+    const char *summary = carry_summary(root);
+    config.carried_summary = summary == NULL ? NULL : memory_dup_string(summary);
     *ret_config = config;
     return 0;
 }
@@ -299,7 +306,9 @@ void agent_config_fini(struct agent_config *config)
 {
     role_free(config->role);
     json_object_put(config->servers);
+    json_object_put(config->delegates);
     json_object_put(config->carried);
+    free(config->carried_summary);
     for (size_t i = 0; config->allow_hosts != NULL && config->allow_hosts[i] != NULL; i++) {
         free(config->allow_hosts[i]);
     }
@@ -369,22 +378,6 @@ int agent_check_cost(const struct loop_spec *spec, const char *prices_file, stru
 int agent_check_limits(const struct loop_spec *spec, struct rondo_error *err)
 {
     return agent_check_cost(spec, NULL, err);
-}
-
-int agent_check_protected(const struct role_findings *findings, struct rondo_error *err)
-{
-    auto_buf struct buf paths = {0};
-    for (size_t i = 0; i < findings->count; i++) {
-        if (findings->items[i].severity == ROLE_UNPROTECTED) {
-            buf_printf(&paths, "%s%s", paths.len > 0 ? ", " : "", findings->items[i].path);
-        }
-    }
-    return paths.len == 0 ? 0
-                          : error_set(err, RONDO_ERR_INVALID,
-                                      "the role requests protections that Rondo does not provide "
-                                      "(%.400s); remove them from the role, or run without "
-                                      "them: --accept-unprotected",
-                                      buf_string(&paths));
 }
 
 static int64_t or_zero(int64_t limit)
@@ -497,6 +490,27 @@ static int keep_prices(const struct role *role, const struct agent_options *opti
     return r;
 }
 
+/** The roles that work can be given to are recorded with the run. */
+static int add_delegates(const struct role *role, const struct agent_options *options,
+                         struct loop_spec *spec, struct rondo_error *err)
+{
+    auto_json struct json_object *root = NULL;
+    struct json_object *delegates = NULL;
+    int r = delegates_read(role, options, spec, &delegates, err);
+    if (r < 0 || delegates == NULL) {
+        return r;
+    }
+    r = json_parse(spec->agent, strlen(spec->agent), &root, err);
+    if (r < 0) {
+        json_object_put(delegates);
+        return r;
+    }
+    json_object_object_add(root, AGENT_DELEGATES, delegates);
+    free(spec->agent);
+    spec->agent = memory_dup_string(json_object_to_json_string_ext(root, JSON_C_TO_STRING_PLAIN));
+    return 0;
+}
+
 static int fill_spec(const struct role *role, const struct agent_options *options,
                      struct loop_spec *spec, struct rondo_error *err)
 {
@@ -518,7 +532,10 @@ static int fill_spec(const struct role *role, const struct agent_options *option
         spec->verifier_tier = tier;
     }
     int r = options->mode == AGENT_AUTONOMOUS ? add_conditions(role, spec, err) : 0;
-    r = r < 0 ? r : agent_confirm_role(role, options, spec, err);
+    if (!options->is_delegated) {
+        r = r < 0 ? r : agent_confirm_role(role, options, spec, err);
+        r = r < 0 ? r : add_delegates(role, options, spec, err);
+    }
     return r < 0 ? r : loop_spec_check(spec, err);
 }
 

@@ -23,7 +23,10 @@ struct agent_config {
     int64_t follow_up_depth;     /**< follow-ups that led to this run; -1 = it must not schedule
                                       any, because no daemon has started it */
     struct json_object *carried; /**< what a conversation's turn took over; NULL = nothing. Owned */
-    char **allow_hosts;          /**< the role's and the caller's; NULL-terminated, never NULL */
+    struct json_object *delegates; /**< see spec/delegates.h; NULL = none. Owned */
+    int64_t depth;                 /**< 0 = no other run gave it away */
+    char *carried_summary;         /**< of still earlier turns; NULL = there is none */
+    char **allow_hosts;            /**< the role's and the caller's; NULL-terminated, never NULL */
 };
 
 /** What opening the model takes from the options of a run; the rest is the caller's. Borrowed. */
@@ -35,6 +38,3 @@ void agent_config_fini(struct agent_config *config);
 
 /** Whether options are those of a conversation at a terminal; the rest of them is not read. */
 bool agent_config_is_chat(const char *json);
-
-/** RONDO_ERR_INVALID when there are protections that are not given. */
-int agent_check_protected(const struct role_findings *findings, struct rondo_error *err);

@@ -15,6 +15,8 @@ struct role_findings;
 
 /** Kind of runs of a role in their spec. */
 #define AGENT_KIND "role"
+/** Member of a run's agent options that holds the servers of rondo.yaml which it uses. */
+#define AGENT_SERVERS "servers"
 
 /** How a role is run. */
 enum agent_mode {
@@ -41,7 +43,8 @@ struct agent_options {
     bool accepts_unprotected; /**< run without protections that the role requests in vain */
     bool is_file_named;       /**< the role is a file: see agent_confirm_role(), as for the next */
     bool is_kept;             /**< by a daemon, which nobody looks at when it reads the file */
-    bool is_found;            /**< nobody has named the file: it must have been confirmed before */
+    bool is_delegated; /**< another run gives it away: its role was confirmed when that was made */
+    bool is_found;     /**< nobody has named the file: it must have been confirmed before */
 };
 
 /** Whether a role says which model it uses. */

@@ -6,6 +6,7 @@
  */
 #include "agent/spec/pin.h"
 
+#include "agent/spec/delegates.h"
 #include "agent/spec/options.h"
 #include "base/auto.h"
 #include "base/buf.h"
@@ -112,18 +113,40 @@ bool agent_needs_servers(struct json_object *tools, const struct loop_spec *spec
     return false;
 }
 
+/** What is collected, and from where. */
+struct collecting {
+    const struct mcp_shared *shared;
+    struct json_object *servers;
+    struct rondo_error *err;
+};
+
+static int collect_tools(struct json_object *tools, void *context)
+{
+    const struct collecting *collecting = context;
+    for (size_t i = 0; i < json_length(tools); i++) {
+        const char *name = json_get_string(json_object_array_get_idx(tools, i), "server", NULL);
+        int r = name == NULL ? 0
+                             : mcp_shared_pin(collecting->shared, name, collecting->servers,
+                                              collecting->err);
+        if (r < 0) {
+            error_prefix(collecting->err, "spec.tools[%zu]", i);
+            return r;
+        }
+    }
+    return 0;
+}
+
 /** Record each server that a tool or a condition names. */
 static int collect(struct json_object *root, const struct loop_spec *spec,
                    const struct mcp_shared *shared, struct json_object *servers,
                    struct rondo_error *err)
 {
-    struct json_object *tools = tools_of(root);
-    bool is_dry_run = json_get_bool(root, "dry_run", false);
-    for (size_t i = 0; i < json_length(tools); i++) {
-        const char *name = json_get_string(json_object_array_get_idx(tools, i), "server", NULL);
-        int r = name == NULL || is_dry_run ? 0 : mcp_shared_pin(shared, name, servers, err);
+    struct collecting collecting = {.shared = shared, .servers = servers, .err = err};
+    if (!json_get_bool(root, "dry_run", false)) {
+        int r = collect_tools(tools_of(root), &collecting);
+        r = r < 0 ? r
+                  : delegates_visit(json_member(root, AGENT_DELEGATES), collect_tools, &collecting);
         if (r < 0) {
-            error_prefix(err, "spec.tools[%zu]", i);
             return r;
         }
     }
@@ -151,6 +174,21 @@ static int check_secrets(struct json_object *servers, const char *path, struct r
                      path, buf_string(&where));
 }
 
+static int find_server(struct json_object *tools, void *context)
+{
+    struct loop_spec none = {0};
+    *(bool *)context = *(bool *)context || agent_needs_servers(tools, &none);
+    return 0;
+}
+
+/** The same for the run's own tools, and those of agents that it can give work to. */
+static bool needs_servers(struct json_object *root, const struct loop_spec *spec)
+{
+    bool is_needed = agent_needs_servers(tools_of(root), spec);
+    delegates_visit(json_member(root, AGENT_DELEGATES), find_server, &is_needed);
+    return is_needed;
+}
+
 int agent_pin(struct loop_spec *spec, const char *config_folder, struct rondo_error *err)
 {
     auto_json struct json_object *root = NULL;
@@ -159,7 +197,7 @@ int agent_pin(struct loop_spec *spec, const char *config_folder, struct rondo_er
         return 0;
     }
     int r = json_parse(spec->agent, strlen(spec->agent), &root, err);
-    if (r < 0 || !agent_needs_servers(tools_of(root), spec)) {
+    if (r < 0 || !needs_servers(root, spec)) {
         return r;
     }
     auto_free char *path = agent_config_path(spec->workspace, config_folder);
@@ -191,6 +229,22 @@ static bool starts_unsandboxed(const struct role *role)
         }
     }
     return false;
+}
+
+int agent_check_protected(const struct role_findings *findings, struct rondo_error *err)
+{
+    auto_buf struct buf paths = {0};
+    for (size_t i = 0; i < findings->count; i++) {
+        if (findings->items[i].severity == ROLE_UNPROTECTED) {
+            buf_printf(&paths, "%s%s", paths.len > 0 ? ", " : "", findings->items[i].path);
+        }
+    }
+    return paths.len == 0 ? 0
+                          : error_set(err, RONDO_ERR_INVALID,
+                                      "the role requests protections that Rondo does not provide "
+                                      "(%.400s); remove them from the role, or run without "
+                                      "them: --accept-unprotected",
+                                      buf_string(&paths));
 }
 
 /** Whether agents can write the role's file, or a skill of it or in place of one. */

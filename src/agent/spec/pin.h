@@ -17,9 +17,6 @@ struct json_object;
 struct mcp_shared;
 struct tool_surroundings;
 
-/** Member of a run's agent options that holds the servers of rondo.yaml which it uses. */
-#define AGENT_SERVERS "servers"
-
 /** Path of the user's rondo.yaml: in the workspace, else in the folder of settings. free() it. */
 char *agent_config_path(const char *workspace, const char *config_folder);
 
@@ -46,6 +43,9 @@ bool agent_needs_servers(struct json_object *tools, const struct loop_spec *spec
  * @return as agent_read_config; RONDO_ERR_NOT_FOUND for a server that is not registered
  */
 int agent_pin(struct loop_spec *spec, const char *config_folder, struct rondo_error *err);
+
+/** RONDO_ERR_INVALID when there are protections that are not given. */
+int agent_check_protected(const struct role_findings *findings, struct rondo_error *err);
 
 /**
  * Check that the role of a new run may be used. Where agents can write its file or its skills,

@@ -3,6 +3,10 @@
  */
 #include "base/time/calendar.h"
 
+#include <inttypes.h>
+#include <stdio.h>
+
+#define DAY_SECONDS       86400
 #define DAYS_OF_400_YEARS 146097
 /** From 0000-03-01 to 1970-01-01. */
 #define EPOCH_DAY 719468
@@ -49,4 +53,32 @@ void calendar_date(int64_t days, int64_t *ret_year, int *ret_month, int *ret_day
 int calendar_weekday(int64_t days)
 {
     return (int)(days + 4 - floor_divide(days + 4, 7) * 7); /* 1970-01-01 was a Thursday */
+}
+
+const char *calendar_month_name(int month)
+{
+    static const char *const names[] = {"January",   "February", "March",    "April",
+                                        "May",       "June",     "July",     "August",
+                                        "September", "October",  "November", "December"};
+    return names[month - 1];
+}
+
+const char *calendar_weekday_name(int weekday)
+{
+    static const char *const names[] = {"Sunday",   "Monday", "Tuesday", "Wednesday",
+                                        "Thursday", "Friday", "Saturday"};
+    return names[weekday];
+}
+
+void calendar_format_header(int64_t unix_seconds, char ret_text[CALENDAR_HEADER_SIZE])
+{
+    int64_t days = floor_divide(unix_seconds, DAY_SECONDS);
+    int second = (int)(unix_seconds - days * DAY_SECONDS);
+    int64_t year;
+    int month;
+    int day;
+    calendar_date(days, &year, &month, &day);
+    snprintf(ret_text, CALENDAR_HEADER_SIZE, "%.3s, %02d %.3s %04" PRId64 " %02d:%02d:%02d",
+             calendar_weekday_name(calendar_weekday(days)), day, calendar_month_name(month), year,
+             second / 3600, second / 60 % 60, second % 60);
 }

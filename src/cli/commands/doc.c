@@ -12,6 +12,7 @@
 #include "server/api/openapi.h"
 #include "telemetry/metrics.h"
 #include "telemetry/otel_environment.h"
+#include "worker/coding/record.h"
 
 #include <string.h>
 
@@ -27,6 +28,7 @@ static const struct {
     {"schema", vocabulary_write_schema},
     {"role", role_describe},
     {"models", model_describe},
+    {"coding-agents", coding_describe},
     {"api", openapi_describe},
     {"metrics", metrics_describe},
     {"telemetry", otel_environment_describe},
@@ -53,10 +55,11 @@ static int write_page(const char *name, struct buf *out)
             return EXIT_OK;
         }
     }
-    return report_failure(EXIT_USAGE,
-                          "there is no page '%s'; pages are man, events, options, exit-codes, "
-                          "conditions, policies, role, models, metrics, telemetry, api and schema",
-                          name);
+    return report_failure(
+        EXIT_USAGE,
+        "there is no page '%s'; pages are man, events, options, exit-codes, "
+        "conditions, policies, role, models, coding-agents, metrics, telemetry, api and schema",
+        name);
 }
 
 int cmd_doc(const struct invocation *invocation)

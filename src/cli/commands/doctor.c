@@ -4,12 +4,13 @@
 #include "base/json/json.h"
 #include "base/memory.h"
 #include "base/version.h"
+#include "cli/commands/doctor_database.h"
 #include "cli/framework/command.h"
 #include "cli/framework/common_options.h"
+#include "cli/framework/examination.h"
 #include "cli/framework/exit_codes.h"
 #include "cli/framework/report.h"
 #include "cli/framework/session.h"
-#include "cli/terminal/fields.h"
 #include "cli/terminal/text.h"
 #include "os/process/program.h"
 #include "os/spawn/sandbox_trial.h"
@@ -17,6 +18,8 @@
 #include "server/answer/assets.h"
 #include "store/locate/locate.h"
 #include "store/locate/origin.h"
+#include "worker/coding/record.h"
+#include "worker/coding_probe.h"
 
 #include <dlfcn.h>
 #include <inttypes.h>
@@ -26,11 +29,6 @@
 #include <sys/resource.h>
 #include <sys/utsname.h>
 #include <unistd.h>
-
-#define PIPE_COLUMNS 100
-/** Column at which details begin; on a narrow terminal they go below their names. */
-#define DETAIL_COLUMN 21
-#define NARROW        60
 
 struct doctor_values {
     char *store;
@@ -45,37 +43,6 @@ const struct option_row doctor_options[] = {
     {0},
 };
 
-enum health {
-    HEALTH_OK = 0,
-    HEALTH_MISSING, /**< something is not there, but Rondo works */
-    HEALTH_BROKEN,  /**< something essential is not there or damaged */
-};
-
-static const char *const health_names[] = {"ok", "missing", "broken"};
-
-struct doctor_finding {
-    const char *name;
-    enum health health;
-    char *detail;
-};
-
-#define FINDINGS_MAX 24
-
-struct examination {
-    struct doctor_finding findings[FINDINGS_MAX];
-    size_t count;
-};
-
-/** @param detail taken over */
-static void add(struct examination *examination, const char *name, enum health health, char *detail)
-{
-    if (examination->count < FINDINGS_MAX) {
-        examination->findings[examination->count++] = (struct doctor_finding){name, health, detail};
-    } else {
-        free(detail);
-    }
-}
-
 static void examine_versions(struct examination *examination)
 {
     struct utsname machine;
@@ -84,7 +51,7 @@ static void examine_versions(struct examination *examination)
     if (uname(&machine) == 0) {
         buf_printf(&detail, ", %s %s on %s", machine.sysname, machine.release, machine.machine);
     }
-    add(examination, "rondo", HEALTH_OK, buf_steal(&detail));
+    examination_add(examination, "rondo", HEALTH_OK, buf_steal(&detail));
 }
 
 static void examine_sandbox(struct examination *examination)
@@ -108,7 +75,7 @@ static void examine_sandbox(struct examination *examination)
         if (health == HEALTH_BROKEN) {
             buf_append_string(&detail, "; no tier works: exit conditions need --sandbox none");
         }
-        add(examination, names[i], health, buf_steal(&detail));
+        examination_add(examination, names[i], health, buf_steal(&detail));
     }
 }
 
@@ -138,7 +105,26 @@ static void examine_tools(struct examination *examination)
         buf_printf(&detail, is_there ? "%s" : "not found; used for: %s",
                    is_there ? path : tools[i].use);
         enum health missing = tools[i].is_essential ? HEALTH_BROKEN : HEALTH_MISSING;
-        add(examination, tools[i].name, is_there ? HEALTH_OK : missing, buf_steal(&detail));
+        examination_add(examination, tools[i].name, is_there ? HEALTH_OK : missing,
+                        buf_steal(&detail));
+    }
+}
+
+/** Those that are installed; the others are not missing, for nobody needs all. */
+static void examine_coding_agents(struct examination *examination)
+{
+    struct buf none = {0};
+    for (size_t i = 0; coding_record_name(i) != NULL; i++) {
+        struct buf detail = {0};
+        if (coding_probe(i, &detail)) {
+            examination_add(examination, coding_record_name(i), HEALTH_OK, buf_steal(&detail));
+        } else {
+            buf_printf(&none, "%s%s", none.len > 0 ? ", " : "none of ", coding_record_name(i));
+            buf_fini(&detail);
+        }
+    }
+    if (none.len > 0) {
+        examination_add(examination, "coding agents", HEALTH_OK, buf_steal(&none));
     }
 }
 
@@ -147,21 +133,23 @@ static void examine_libraries(struct examination *examination)
 {
     static const char *const libraries[][3] = {
         {"libcurl", "libcurl.so.4", "models, tools and servers over HTTP, sinks, collectors"},
+        {"GMime", "libgmime-3.0.so.0", "reading mails (the tool email)"},
+        {"libpq", "libpq.so.5", "stores in PostgreSQL (--store postgresql://...)"},
     };
     for (size_t i = 0; i < sizeof(libraries) / sizeof(libraries[0]); i++) {
         void *handle = dlopen(libraries[i][1], RTLD_LAZY | RTLD_LOCAL);
         struct buf detail = {0};
         buf_printf(&detail, handle == NULL ? "not found; used for: %s" : "for %s", libraries[i][2]);
-        add(examination, libraries[i][0], handle == NULL ? HEALTH_MISSING : HEALTH_OK,
-            buf_steal(&detail));
+        examination_add(examination, libraries[i][0], handle == NULL ? HEALTH_MISSING : HEALTH_OK,
+                        buf_steal(&detail));
         if (handle != NULL) {
             dlclose(handle);
         }
     }
     bool has_pages = asset_count() > 0;
-    add(examination, "dashboard", has_pages ? HEALTH_OK : HEALTH_MISSING,
-        memory_dup_string(has_pages ? "built in; served by rondo serve and rondo daemon"
-                                    : "not built in; building it needs node and npm"));
+    examination_add(examination, "dashboard", has_pages ? HEALTH_OK : HEALTH_MISSING,
+                    memory_dup_string(has_pages ? "built in; served by rondo serve and rondo daemon"
+                                                : "not built in; building it needs node and npm"));
 }
 
 /** @param path of the store: its health is that of a copy when it is not the user's own */
@@ -172,8 +160,10 @@ static void add_health(struct examination *examination, const char *path,
     bool is_own = false;
     /* opens: only a name that is shown */
     auto_free char *real = realpath(path, NULL);
-    text_clean(path, strlen(path), &detail);
-    if (real != NULL && store_origin_look(real, &is_own, NULL) == 0 && !is_own) {
+    auto_free char *name = store_name_of(path);
+    text_clean(name, strlen(name), &detail);
+    if (!store_is_in_database(path) && real != NULL &&
+        store_origin_look(real, &is_own, NULL) == 0 && !is_own) {
         buf_append_string(&detail, ", not created here: read-only until `rondo trust` confirms it");
     }
     buf_printf(&detail, ", %s, schema %" PRIu32 ", ", health->version, health->schema);
@@ -186,7 +176,8 @@ static void add_health(struct examination *examination, const char *path,
     if (!health->is_intact) {
         buf_printf(&detail, "; DAMAGED: %s", health->problem);
     }
-    add(examination, "store", health->is_intact ? HEALTH_OK : HEALTH_BROKEN, buf_steal(&detail));
+    examination_add(examination, "store", health->is_intact ? HEALTH_OK : HEALTH_BROKEN,
+                    buf_steal(&detail));
 }
 
 /** Where stores of projects are; that of this one may not exist yet. */
@@ -197,14 +188,15 @@ static void examine_state(struct examination *examination)
     auto_free char *project = NULL;
     int r = state_folder_find(&state, &err);
     if (r < 0 && r != RONDO_ERR_NOT_FOUND) {
-        add(examination, "state folder", HEALTH_BROKEN, memory_dup_string(err.message));
+        examination_add(examination, "state folder", HEALTH_BROKEN, memory_dup_string(err.message));
         return;
     }
     r = state_project_path(".", &project, &err);
     struct buf detail = {0};
     text_clean(r < 0 ? err.message : project, strlen(r < 0 ? err.message : project), &detail);
     buf_append_string(&detail, r < 0 ? "" : ", for stores of this folder");
-    add(examination, "state folder", r < 0 ? HEALTH_BROKEN : HEALTH_OK, buf_steal(&detail));
+    examination_add(examination, "state folder", r < 0 ? HEALTH_BROKEN : HEALTH_OK,
+                    buf_steal(&detail));
 }
 
 static void examine_store(struct examination *examination, const char *given)
@@ -219,9 +211,13 @@ static void examine_store(struct examination *examination, const char *given)
     }
     if (r == 0) {
         add_health(examination, path, &health);
+        if (store_is_in_database(path)) {
+            examine_database(examination, store);
+        }
     } else {
-        add(examination, "store", r == RONDO_ERR_NOT_FOUND ? HEALTH_MISSING : HEALTH_BROKEN,
-            memory_dup_string(err.message));
+        examination_add(examination, "store",
+                        r == RONDO_ERR_NOT_FOUND ? HEALTH_MISSING : HEALTH_BROKEN,
+                        memory_dup_string(err.message));
     }
     store_close(store);
 }
@@ -241,56 +237,7 @@ static void examine_limits(struct examination *examination)
         text_count((int64_t)processes.rlim_cur, &detail);
     }
     buf_printf(&detail, " processes, %ld processors", sysconf(_SC_NPROCESSORS_ONLN));
-    add(examination, "limits", HEALTH_OK, buf_steal(&detail));
-}
-
-static bool is_broken(const struct examination *examination)
-{
-    bool broken = false;
-    for (size_t i = 0; i < examination->count; i++) {
-        broken = broken || examination->findings[i].health == HEALTH_BROKEN;
-    }
-    return broken;
-}
-
-static void write_text(const struct examination *examination, bool no_colour, struct buf *out)
-{
-    static const enum mark marks[] = {MARK_MET, MARK_UNKNOWN, MARK_NOT_MET};
-    static const enum colour colours[] = {COLOUR_GREEN, COLOUR_YELLOW, COLOUR_RED};
-    struct style style = style_for(stdout, no_colour);
-    size_t columns = style_columns(stdout, PIPE_COLUMNS);
-    for (size_t i = 0; i < examination->count; i++) {
-        const struct doctor_finding *finding = &examination->findings[i];
-        style_append(&style, colours[finding->health], style_mark(&style, marks[finding->health]),
-                     out);
-        buf_append_string(out, " ");
-        bool is_narrow = columns < NARROW;
-        size_t indent = is_narrow ? 4 : DETAIL_COLUMN;
-        text_pad(finding->name, is_narrow ? 0 : DETAIL_COLUMN - 2, out);
-        buf_append_string(out, is_narrow ? "\n    " : "");
-        text_wrap(finding->detail, indent, columns, indent, out);
-        buf_append_string(out, "\n");
-    }
-    buf_append_string(out, is_broken(examination) ? "something essential is broken\n"
-                                                  : "ready to run loops\n");
-}
-
-static void write_json(const struct examination *examination, struct buf *out)
-{
-    struct json_writer writer = json_writer(out);
-    json_begin_object(&writer, NULL);
-    json_write_bool(&writer, "is_healthy", !is_broken(examination));
-    json_begin_array(&writer, "findings");
-    for (size_t i = 0; i < examination->count; i++) {
-        json_begin_object(&writer, NULL);
-        json_write_string(&writer, "name", examination->findings[i].name);
-        json_write_string(&writer, "health", health_names[examination->findings[i].health]);
-        json_write_string(&writer, "detail", examination->findings[i].detail);
-        json_end_object(&writer);
-    }
-    json_end_array(&writer);
-    json_end_object(&writer);
-    buf_append_string(out, "\n");
+    examination_add(examination, "limits", HEALTH_OK, buf_steal(&detail));
 }
 
 int cmd_doctor(const struct invocation *invocation)
@@ -303,21 +250,18 @@ int cmd_doctor(const struct invocation *invocation)
         examine_versions(&examination);
         examine_sandbox(&examination);
         examine_tools(&examination);
+        examine_coding_agents(&examination);
         examine_libraries(&examination);
         examine_state(&examination);
         examine_store(&examination, values.store);
         examine_limits(&examination);
-        auto_buf struct buf out = {0};
-        if (values.wants_json) {
-            write_json(&examination, &out);
-        } else {
-            write_text(&examination, values.no_colour != 0, &out);
-        }
-        report_output(&out);
-        parsed.exit_code = is_broken(&examination) ? EXIT_OTHER : EXIT_OK;
-        for (size_t i = 0; i < examination.count; i++) {
-            free(examination.findings[i].detail);
-        }
+        parsed.exit_code =
+            examination_print(&examination, &(struct examination_form){
+                                                .wants_json = values.wants_json != 0,
+                                                .no_colour = values.no_colour != 0,
+                                                .good = "ready to run loops",
+                                                .bad = "something essential is broken",
+                                            });
     }
     option_set_fini(&set);
     return parsed.exit_code;

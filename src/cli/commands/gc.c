@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* rondo gc: delete old runs, and documents of agents that have none left. */
+/* rondo gc: delete old runs, old requests to people, old work items, and documents of agents
+ * without runs. */
+#include "issues/gc.h"
 #include "base/clock.h"
 #include "base/json/json.h"
 #include "cli/framework/command.h"
@@ -7,7 +9,9 @@
 #include "cli/framework/report.h"
 #include "cli/framework/session.h"
 #include "cli/terminal/text.h"
+#include "handoff/storage/sweep.h"
 #include "tool/data/document_sweep.h"
+#include "work/patches.h"
 
 /** Age of the runs that go when none is given. */
 #define DEFAULT_AGE_NS (30LL * 24 * 3600 * NS_PER_S)
@@ -25,7 +29,8 @@ const struct option_row gc_options[] = {
      .offset = offsetof(struct gc_values, older_than_ns),
      .argument = "DURATION",
      .by_default = "30d",
-     .help = "Delete runs that ended longer ago than this",
+     .help = "Delete runs that ended, requests to people that were decided, and work items that "
+             "were finished, longer ago than this",
      .group = "Selection"},
     {.name = "dry-run",
      .kind = OPTION_FLAG,
@@ -53,8 +58,24 @@ static void print_space(const struct store_gc_result *result, struct buf *out)
     }
 }
 
-/** @param documents pages and vectors of documents */
-static void print_result(const struct store_gc_result *result, uint64_t documents,
+/** What goes beside runs. */
+struct swept {
+    uint64_t documents; /**< pages and vectors */
+    uint64_t handoffs;
+    uint64_t patches; /**< of failed attempts at tasks */
+    uint64_t items;   /**< of the work queue */
+};
+
+static void print_swept(uint64_t count, const char *what, bool is_dry_run, struct buf *out)
+{
+    if (count > 0) {
+        buf_append_string(out, is_dry_run ? "would delete " : "deleted ");
+        text_count((int64_t)count, out);
+        buf_append_string(out, what);
+    }
+}
+
+static void print_result(const struct store_gc_result *result, const struct swept *swept,
                          const struct gc_values *values)
 {
     auto_buf struct buf out = {0};
@@ -65,7 +86,10 @@ static void print_result(const struct store_gc_result *result, uint64_t document
         json_write_int(&writer, "runs", (int64_t)result->runs);
         json_write_int(&writer, "events", (int64_t)result->events);
         json_write_int(&writer, "checkpoints", (int64_t)result->checkpoints);
-        json_write_int(&writer, "documents", (int64_t)documents);
+        json_write_int(&writer, "documents", (int64_t)swept->documents);
+        json_write_int(&writer, "handoffs", (int64_t)swept->handoffs);
+        json_write_int(&writer, "patches", (int64_t)swept->patches);
+        json_write_int(&writer, "work_items", (int64_t)swept->items);
         json_write_int(&writer, "freed_bytes", (int64_t)result->freed_bytes);
         json_write_int(&writer, "unused_bytes", (int64_t)result->unused_bytes);
         json_end_object(&writer);
@@ -78,11 +102,18 @@ static void print_result(const struct store_gc_result *result, uint64_t document
         buf_append_string(&out, " events and ");
         text_count((int64_t)result->checkpoints, &out);
         buf_append_string(&out, " checkpoints\n");
-        if (documents > 0) {
-            buf_append_string(&out, values->is_dry_run ? "would delete " : "deleted ");
-            text_count((int64_t)documents, &out);
-            buf_append_string(&out, " stored pages and vectors of agents without runs\n");
-        }
+        bool is_dry_run = values->is_dry_run != 0;
+        print_swept(swept->handoffs,
+                    swept->handoffs == 1 ? " request to people\n" : " requests to people\n",
+                    is_dry_run, &out);
+        print_swept(swept->documents, " stored pages and vectors of agents without runs\n",
+                    is_dry_run, &out);
+        print_swept(swept->patches,
+                    swept->patches == 1 ? " patch of a failed attempt\n"
+                                        : " patches of failed attempts\n",
+                    is_dry_run, &out);
+        print_swept(swept->items, swept->items == 1 ? " work item\n" : " work items\n", is_dry_run,
+                    &out);
         print_space(result, &out);
     }
     report_output(&out);
@@ -101,14 +132,27 @@ static int run_gc(const struct gc_values *values)
         .is_dry_run = values->is_dry_run != 0,
     };
     struct store_gc_result result = {0};
-    uint64_t documents = 0;
-    int r = document_sweep(session.store, request.ended_before_ns, request.is_dry_run, &documents,
-                           &err);
+    struct swept swept = {0};
+    int r = document_sweep(session.store, request.ended_before_ns, request.is_dry_run,
+                           &swept.documents, &err);
+    if (r == 0 || r == RONDO_ERR_CORRUPT) {
+        r = handoff_sweep(session.store, request.ended_before_ns, request.is_dry_run,
+                          &swept.handoffs, &err);
+    }
+    if (r == 0 || r == RONDO_ERR_CORRUPT) {
+        r = work_patches_sweep(session.store, request.ended_before_ns, request.is_dry_run,
+                               &swept.patches, &err);
+    }
+    if (r == 0 || r == RONDO_ERR_CORRUPT) {
+        r = items_gc(session.store, request.ended_before_ns, request.is_dry_run, &swept.items,
+                     &err);
+        r = r == RONDO_ERR_VERSION ? 0 : r; /* That of a newer Rondo stays. */
+    }
     if (r == 0 || r == RONDO_ERR_CORRUPT) { /* Damaged: it is not known which are needed. */
         r = session.store->ops->gc(session.store, &request, &result, &err);
     }
     if (r == 0) {
-        print_result(&result, documents, values);
+        print_result(&result, &swept, values);
     }
     session_close(&session);
     return r < 0 ? report_error(&err) : 0;

@@ -7,6 +7,8 @@
 #include "cli/commands/role_times.h"
 #include "cli/terminal/fields.h"
 #include "cli/terminal/text.h"
+#include "policy/ruleset.h"
+#include "tool/toolbox.h"
 
 #include <json-c/json.h>
 #include <stdarg.h>
@@ -81,6 +83,22 @@ static void add_tools(struct json_object *tools, struct fields *fields)
         add_detail(tool, &text);
     }
     fields_add(fields, "tools", text.len > 0 ? buf_string(&text) : "none");
+}
+
+/** Types of tools whose calls a policy of Rondo's own asks a person about. */
+static void add_confirmed(struct json_object *tools, struct fields *fields)
+{
+    auto_buf struct buf text = {0};
+    for (size_t i = 0; i < json_object_array_length(tools); i++) {
+        struct json_object *tool = json_object_array_get_idx(tools, i);
+        if (toolbox_wants_confirmation(tool)) {
+            add_part(&text, "%s", json_get_string(tool, "type", ""));
+        }
+    }
+    if (text.len > 0) {
+        buf_append_string(&text, ": each call needs a person (policy `" RULESET_CONFIRM "`)");
+        fields_add(fields, "confirmed", buf_string(&text));
+    }
 }
 
 /** Texts of a list, or the members `key` of its objects. */
@@ -201,6 +219,7 @@ static void add_role(const struct role *role, struct fields *fields)
     }
     add_model(&role->model, fields);
     add_tools(role->tools, fields);
+    add_confirmed(role->tools, fields);
     add_list(json_member(spec, "skills"), NULL, "skills", fields);
     add_list(json_member(spec, "offered_skills"), "name", "offered", fields);
     add_list(json_member(spec, "triggers"), "type", "triggers", fields);

@@ -2,6 +2,7 @@
 /* rondo runs: the runs of a store, newest first. */
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/memory.h"
 #include "cli/framework/command.h"
 #include "cli/framework/common_options.h"
 #include "cli/framework/report.h"
@@ -15,6 +16,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /** Runs shown when nothing else is asked for. */
@@ -26,6 +28,7 @@ struct runs_values {
     char *agent;
     int64_t limit;
     int64_t wants_all;
+    int64_t wants_children;
     int64_t wants_running;
     char *store;
     int64_t wants_json;
@@ -57,6 +60,10 @@ const struct option_row runs_options[] = {
      .kind = OPTION_FLAG,
      .offset = offsetof(struct runs_values, wants_all),
      .help = "No limit"},
+    {.name = "children",
+     .kind = OPTION_FLAG,
+     .offset = offsetof(struct runs_values, wants_children),
+     .help = "Below the run of a PRD, also the runs of its attempts"},
     OPTION_ROW_STORE(struct runs_values),
     OPTION_ROW_JSON(struct runs_values, "One JSON object per line, one for each run"),
     OPTION_ROW_NO_COLOUR(struct runs_values),
@@ -69,13 +76,19 @@ static const struct table_column columns[] = {
     {"EXECUTED BY", false, true},
 };
 
+/** Runs of attempts that are listed below one run. */
+#define CHILDREN_SHOWN 1000
+
 struct run_table {
     struct table table;
+    struct store_run *runs; /* those that others may be listed below */
+    size_t run_count;
     struct style style;
     struct buf json;
     struct assignments *assignments;
     struct buf damaged; /* a line for each run that cannot be read */
     bool wants_json;
+    bool wants_children;
     size_t shown;
     size_t damaged_count;
 };
@@ -93,7 +106,8 @@ static void add_row(struct run_table *listing, const struct store_run *run)
 {
     const struct store_summary *summary = &run->summary;
     auto_buf struct buf cell = {0};
-    buf_printf(&cell, "%.*s", SHORT_ID_LEN, run->id);
+    buf_printf(&cell, "%s%.*s", run->parent[0] != '\0' && listing->wants_children ? "  " : "",
+               SHORT_ID_LEN, run->id);
     table_add(&listing->table, buf_string(&cell));
     auto_buf struct buf agent = {0};
     text_clean(run->agent_id, strlen(run->agent_id), &agent);
@@ -134,12 +148,20 @@ static void add_json(struct run_table *listing, const struct store_run *run)
 static bool take_run(const struct store_run *run, void *context)
 {
     struct run_table *listing = context;
-    listing->shown++;
+    listing->shown += run->parent[0] == '\0' || !listing->wants_children ? 1 : 0;
     if (listing->wants_json) {
         add_json(listing, run);
     } else {
         add_row(listing, run);
     }
+    return true;
+}
+
+static bool keep_run(const struct store_run *run, void *context)
+{
+    struct run_table *listing = context;
+    listing->runs = memory_resize(listing->runs, listing->run_count + 1, sizeof(*listing->runs));
+    listing->runs[listing->run_count++] = *run;
     return true;
 }
 
@@ -153,6 +175,23 @@ static void take_damaged(const struct store_damaged_run *damaged, void *context)
         buf_printf(&listing->damaged, "run %s: %s\n",
                    damaged->id == NULL ? "without a readable id" : damaged->id, damaged->detail);
     }
+}
+
+/** List each run, and below it the runs of its attempts. */
+static int list(struct run_table *listing, struct store *store, const struct store_run_query *query,
+                struct rondo_error *err)
+{
+    bool is_flat = !listing->wants_children;
+    int r = store->ops->list_runs(store, query, is_flat ? take_run : keep_run, listing, err);
+    for (size_t i = 0; r == 0 && i < listing->run_count; i++) {
+        const struct store_run_query children = {.parent = listing->runs[i].id,
+                                                 .is_ascending = true,
+                                                 .limit = CHILDREN_SHOWN,
+                                                 .damaged = take_damaged};
+        take_run(&listing->runs[i], listing);
+        r = store->ops->list_runs(store, &children, take_run, listing, err);
+    }
+    return r;
 }
 
 static void print_listing(const struct run_table *listing, uint32_t limit)
@@ -199,22 +238,25 @@ static int run_runs(const struct runs_values *values)
         .table = {.columns = columns, .column_count = sizeof(columns) / sizeof(columns[0])},
         .style = style_for(stdout, values->no_colour != 0),
         .wants_json = values->wants_json != 0,
+        .wants_children = values->wants_children != 0,
     };
     struct store_run_query query = {
         .agent_id = values->agent,
         .only_running = values->wants_running != 0,
+        .is_top_only = values->agent == NULL,
         .limit = values->wants_all ? 0 : (uint32_t)values->limit,
         .damaged = take_damaged,
     };
     int r = assignments_read(session.store, &listing.assignments, &err);
     if (r == 0) {
-        r = session.store->ops->list_runs(session.store, &query, take_run, &listing, &err);
+        r = list(&listing, session.store, &query, &err);
     }
     if (r == 0) {
         print_listing(&listing, query.limit);
         r = report_damaged(&listing, &err);
     }
     assignments_free(listing.assignments);
+    free(listing.runs);
     table_fini(&listing.table);
     buf_fini(&listing.json);
     buf_fini(&listing.damaged);

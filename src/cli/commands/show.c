@@ -3,6 +3,7 @@
 #include "base/auto.h"
 #include "base/clock.h"
 #include "base/json/json.h"
+#include "base/limits.h"
 #include "base/memory.h"
 #include "base/parse.h"
 #include "cli/framework/command.h"
@@ -11,6 +12,7 @@
 #include "cli/framework/session.h"
 #include "cli/progress/agent_view.h"
 #include "cli/progress/event_line.h"
+#include "cli/progress/prd_table.h"
 #include "cli/progress/summary.h"
 #include "cli/terminal/fields.h"
 #include "cli/terminal/text.h"
@@ -18,6 +20,9 @@
 #include "loop/owner.h"
 #include "orchestrator/assignment.h"
 #include "store/find.h"
+#include "work/history.h"
+#include "worker/coding/result.h"
+#include "worker/coding_agent.h"
 
 #include <inttypes.h>
 #include <json-c/json.h>
@@ -73,10 +78,45 @@ static void add_role(struct fields *fields, const struct loop_spec *spec)
                is_dry ? "none (a dry run)" : json_get_string(agent, "model", buf_string(&name)));
 }
 
-static void add_command(struct fields *fields, const struct loop_spec *spec)
+/** The last session of a coding agent, and what it came to. */
+static void add_session(struct fields *fields, struct store *store, const char *run_id)
+{
+    struct coding_ended ended;
+    auto_buf struct buf text = {0};
+    if (coding_last_session(store, run_id, &ended, NULL) < 0 || !ended.is_known) {
+        return;
+    }
+    buf_printf(&text, "%s%s%s", coding_class_name(ended.outcome),
+               ended.session[0] == '\0' ? "" : ", ", ended.session);
+    fields_add(fields, "last session", buf_string(&text));
+}
+
+static void add_coding(struct fields *fields, const struct loop_spec *spec, struct store *store,
+                       const char *run_id)
+{
+    auto_json struct json_object *record = NULL;
+    if (json_parse(spec->coding, strlen(spec->coding), &record, NULL) < 0) {
+        return;
+    }
+    const char *model = json_get_string(record, "model", NULL);
+    auto_buf struct buf text = {0};
+    buf_printf(&text, "%s%s%s, permissions: %s", json_get_string(record, "name", "?"),
+               model == NULL ? "" : ", model ", model == NULL ? "" : model,
+               json_get_string(record, "permissions", "?"));
+    fields_add(fields, "coding agent", buf_string(&text));
+    add_session(fields, store, run_id);
+}
+
+/** What runs: a role, a coding agent, or a command. */
+static void add_body(struct fields *fields, const struct loop_spec *spec, struct store *store,
+                     const char *run_id)
 {
     if (agent_view_is_for(spec)) {
         add_role(fields, spec);
+        return;
+    }
+    if (spec->coding != NULL) {
+        add_coding(fields, spec, store, run_id);
         return;
     }
     auto_buf struct buf text = {0};
@@ -84,7 +124,10 @@ static void add_command(struct fields *fields, const struct loop_spec *spec)
         bool is_plain = strpbrk(spec->command[i], " \t\n'\"\\$*?;&|<>()") == NULL;
         buf_printf(&text, is_plain ? "%s%s" : "%s'%s'", i > 0 ? " " : "", spec->command[i]);
     }
-    fields_add(fields, "command", text.len > 0 ? text.data : "(a program that uses librondo)");
+    fields_add(fields, "command",
+               text.len > 0                     ? text.data
+               : strcmp(spec->kind, "prd") == 0 ? "(the tasks of a PRD)"
+                                                : "(a program that uses librondo)");
 }
 
 static void add_times(struct fields *fields, const struct store_run *run)
@@ -137,7 +180,8 @@ static void add_trigger(struct fields *fields, const struct session *session, co
     }
     buf_append_string(&text, json_get_string(root, "source", "?"));
     add_context(json_member(root, "context"), &text);
-    fields_add(fields, "trigger", buf_string(&text));
+    bool is_given = strcmp(json_get_string(root, "kind", ""), "delegate") == 0;
+    fields_add(fields, is_given ? "given by run" : "trigger", buf_string(&text));
 }
 
 static void add_duration(struct fields *fields, const char *label, int64_t ns)
@@ -166,7 +210,9 @@ static void add_limits(struct fields *fields, const struct loop_spec *spec)
         buf_append_string(&text, ", cost ");
         text_money(spec->max_cost_micro, &text);
     }
-    buf_printf(&text, ", %" PRId64 " failures in a row", spec->max_failures);
+    if (spec->max_failures < LIMIT_MAX_ITERATIONS) { /* the maximum counts as no limit */
+        buf_printf(&text, ", %" PRId64 " failures in a row", spec->max_failures);
+    }
     fields_add(fields, "limits", buf_string(&text));
     add_duration(fields, "time limit", spec->time_limit_ns);
     add_duration(fields, "iteration", spec->iteration_timeout_ns);
@@ -242,8 +288,51 @@ static void add_conditions(struct fields *fields, const struct summary *summary)
     }
 }
 
+/** The tasks of a PRD's run, read before anything is shown; nothing for other runs. */
+static int load_tasks(const struct session *session, const struct summary *summary,
+                      struct work_history *ret_history, struct rondo_error *err)
+{
+    *ret_history = (struct work_history){0};
+    return work_is_parent(&summary->spec)
+               ? work_history_load(session->store, summary->run.id, NULL, ret_history, err)
+               : 0;
+}
+
+/** What the run of a PRD carries out, or which task of which run this one works on. */
+static void add_prd(struct fields *fields, const struct loop_spec *spec,
+                    const struct work_history *history)
+{
+    auto_buf struct buf text = {0};
+    auto_json struct json_object *work = NULL;
+    char parent[ID_SIZE];
+    if (work_find_parent(spec, parent) &&
+        json_parse(spec->work, strlen(spec->work), &work, NULL) == 0) {
+        buf_printf(&text, "%s, attempt %" PRId64 ", of run %s", json_get_string(work, "task", "?"),
+                   json_get_int(work, "attempt", 0), parent);
+        fields_add(fields, "task", buf_string(&text));
+    }
+    if (work_is_parent(spec)) {
+        fields_add(fields, "PRD", history->spec.prd);
+        fields_add(fields, "branch", history->spec.branch);
+        buf_printf(&text, "%" PRIu64 " attempt%s, %" PRIu64 " commit%s", history->state.counted,
+                   history->state.counted == 1 ? "" : "s", history->state.committed,
+                   history->state.committed == 1 ? "" : "s");
+        fields_add(fields, "so far", buf_string(&text));
+    }
+}
+
+static void add_tasks(const struct fields *fields, const struct work_history *history)
+{
+    if (history->state.count > 0) {
+        buf_append_string(fields->out, "\n");
+        prd_table_text(history, fields->style, fields->columns, clock_now(clock_system()),
+                       fields->out);
+    }
+}
+
 static void show_text(const struct summary *summary, const struct session *session,
-                      const struct run_show_values *values, struct buf *out)
+                      const struct run_show_values *values, const struct work_history *history,
+                      struct buf *out)
 {
     struct style style = style_for(stdout, values->no_colour != 0);
     size_t columns = style_columns(stdout, PIPE_COLUMNS);
@@ -254,7 +343,8 @@ static void show_text(const struct summary *summary, const struct session *sessi
     buf_append_string(out, "\n");
     fields_add(&fields, "agent", summary->run.agent_id);
     fields_add(&fields, "workspace", spec->workspace);
-    add_command(&fields, spec);
+    add_body(&fields, spec, session->store, summary->run.id);
+    add_prd(&fields, spec, history);
     if (spec->prompt != NULL) {
         fields_add(&fields, "prompt", spec->prompt);
     }
@@ -267,6 +357,7 @@ static void show_text(const struct summary *summary, const struct session *sessi
     summary_text_head(summary, &fields);
     add_conditions(&fields, summary);
     summary_text_tail(summary, session, true, &fields);
+    add_tasks(&fields, history);
 }
 
 static void write_details(const struct summary *summary, struct json_writer *writer)
@@ -290,7 +381,8 @@ static void write_details(const struct summary *summary, struct json_writer *wri
     json_end_array(writer);
 }
 
-static void show_json(const struct summary *summary, struct buf *out)
+static void show_json(const struct summary *summary, const struct work_history *history,
+                      struct buf *out)
 {
     auto_buf struct buf spec = {0};
     loop_spec_encode(&summary->spec, &spec);
@@ -299,6 +391,11 @@ static void show_json(const struct summary *summary, struct buf *out)
     json_write_string(&writer, "type", "run");
     summary_json_members(summary, &writer);
     write_details(summary, &writer);
+    if (work_is_parent(&summary->spec)) {
+        json_begin_object(&writer, "prd");
+        work_history_json(history, &writer);
+        json_end_object(&writer);
+    }
     json_write_raw(&writer, "options", buf_string(&spec));
     json_end_object(&writer);
     buf_append_string(out, "\n");
@@ -336,11 +433,16 @@ static int run_show(const struct run_show_values *values, const char *name)
     if (r == 0) {
         auto_buf struct buf out = {0};
         char server[OWNER_DESCRIPTION_SIZE];
+        struct work_history history;
         r = ask_servers(&session, &summary, server, &err);
-        if (values->wants_json) {
-            show_json(&summary, &out);
-        } else {
-            show_text(&summary, &session, values, &out);
+        r = r < 0 ? r : load_tasks(&session, &summary, &history, &err);
+        if (r == 0 && values->wants_json) {
+            show_json(&summary, &history, &out);
+        } else if (r == 0) {
+            show_text(&summary, &session, values, &history, &out);
+        }
+        if (r == 0) {
+            work_history_fini(&history);
         }
         report_output(&out);
         summary_fini(&summary);

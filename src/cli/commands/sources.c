@@ -71,7 +71,7 @@ static const struct table_column source_columns[] = {
 };
 static const struct table_column request_columns[] = {
     {"SINCE", false, false}, {"ROLE", false, true},   {"TYPE", false, false},
-    {"RUN", false, false},   {"PROMPT", false, true},
+    {"RUN", false, false},   {"PROMPT", false, true}, {"STATE", false, false},
 };
 static const struct table_column refusal_columns[] = {
     {"WHEN", false, false},  {"OUTCOME", false, false}, {"ROLE", false, true},
@@ -80,6 +80,7 @@ static const struct table_column refusal_columns[] = {
 
 struct source_listing {
     const struct sources_values *values;
+    struct roles_on_duty roles; /* of events that wait */
     struct table table;
     struct buf json;
     int64_t now_ns;
@@ -146,7 +147,7 @@ static bool list_request(const struct start_request *request, const char *id, vo
     if (listing->values->wants_json != 0) {
         struct json_writer writer = json_writer(&listing->json);
         json_begin_object(&writer, NULL);
-        show_request_members(request, &writer);
+        show_request_members(request, &listing->roles, &writer);
         json_end_object(&writer);
         buf_append_string(&listing->json, "\n");
     } else {
@@ -156,6 +157,11 @@ static bool list_request(const struct start_request *request, const char *id, vo
         add_cell(listing, request->id, SHORT_ID_LEN);
         template_show(request->prompt, SHOWN_PROMPT_BYTES, &prompt);
         add_cell(listing, buf_string(&prompt), SIZE_MAX);
+        add_cell(listing,
+                 roles_on_duty_have(&listing->roles, request->role)
+                     ? "waits for its turn"
+                     : "no daemon has the role on duty",
+                 SIZE_MAX);
     }
     return listing->shown < listing->values->limit;
 }
@@ -203,7 +209,8 @@ static int read_sources(struct store *store, struct source_listing *listing,
 static int read_requests(struct store *store, struct source_listing *listing,
                          struct rondo_error *err)
 {
-    return start_requests_read(store, NULL, list_request, listing, err);
+    int r = roles_on_duty_read(store, &listing->roles, err);
+    return r < 0 ? r : start_requests_read(store, NULL, list_request, listing, err);
 }
 
 static int read_refusals(struct store *store, struct source_listing *listing,
@@ -255,6 +262,7 @@ static int list_kind(const struct sources_values *values, const struct source_li
         print_listing(&listing, kind->none);
     }
     table_fini(&listing.table);
+    roles_on_duty_fini(&listing.roles);
     buf_fini(&listing.json);
     return r < 0 ? report_error_as(&err, values->wants_json != 0) : 0;
 }

@@ -24,7 +24,11 @@
 struct token_values {
     int64_t scope;
     char **agents;
+    char *person;
+    int64_t signing;
+    char *public_key;
     int64_t expires_ns; /**< from now on; 0 = never */
+    int64_t overlap_ns;
     char *store;
     int64_t wants_json;
     int64_t no_colour;
@@ -34,6 +38,16 @@ static const struct option_choice scopes[] = {
     {"read", TOKEN_READ},
     {"operate", TOKEN_OPERATE},
     {"administer", TOKEN_ADMINISTER},
+    {"decide", TOKEN_DECIDE},
+    {"reveal", TOKEN_REVEAL},
+    {"agent", TOKEN_AGENT},
+    {0},
+};
+
+static const struct option_choice signings[] = {
+    {"none", SIGNING_NONE},
+    {"optional", SIGNING_OPTIONAL},
+    {"required", SIGNING_REQUIRED},
     {0},
 };
 
@@ -52,13 +66,49 @@ static const struct option_row create_options[] = {
      .offset = offsetof(struct token_values, agents),
      .argument = "ID",
      .by_default = "all agents",
-     .help = "Only runs of this agent; repeatable"},
+     .help = "Only this agent; repeatable; scope agent requires it"},
+    {.name = "person",
+     .kind = OPTION_TEXT,
+     .offset = offsetof(struct token_values, person),
+     .argument = "USER",
+     .by_default = "NAME",
+     .help = "With scope decide or reveal: the person who decides with it; with scope agent: whose "
+             "agent it "
+             "is, who never decides about it (default: nobody's)"},
+    {.name = "signing",
+     .kind = OPTION_CHOICE,
+     .offset = offsetof(struct token_values, signing),
+     .choices = signings,
+     .by_default = "none",
+     .help =
+         "With scope agent: requests may be signed, or must be; a secret is made and shown once, "
+         "answers are signed with it, too"},
+    {.name = "public-key",
+     .kind = OPTION_TEXT,
+     .offset = offsetof(struct token_values, public_key),
+     .argument = "KEY",
+     .help =
+         "With --signing: the agent signs with its own Ed25519 key, and this is the public half "
+         "(whpk_...); no secret is made"},
     {.name = "expires",
      .kind = OPTION_DURATION,
      .offset = offsetof(struct token_values, expires_ns),
      .argument = "DURATION",
      .by_default = "never",
      .help = "Token lifetime (30d, 12h)"},
+    OPTION_ROW_STORE(struct token_values),
+    OPTION_ROW_JSON(struct token_values, "As one JSON object"),
+    {0},
+};
+
+static const struct option_row rotate_options[] = {
+    {.name = "overlap",
+     .kind = OPTION_DURATION,
+     .offset = offsetof(struct token_values, overlap_ns),
+     .argument = "DURATION",
+     .by_default = "24h",
+     .help = "How long the former secret counts, too",
+     .group = "The secret"},
     OPTION_ROW_STORE(struct token_values),
     OPTION_ROW_JSON(struct token_values, "As one JSON object"),
     {0},
@@ -79,14 +129,16 @@ static const struct option_row revoke_options[] = {
 
 /* ---- create --------------------------------------------------------------------------------- */
 
-static void print_created(const struct token_values *values, const char *name, const char *token)
+static void print_created(const struct token_values *values, const char *name, const char *token,
+                          const char *secret)
 {
     auto_buf struct buf out = {0};
     if (!values->wants_json) {
-        buf_printf(&out, "%s\n", token);
+        buf_printf(&out, "%s\n%s%s", token, secret, secret[0] == '\0' ? "" : "\n");
         report_output(&out);
-        fprintf(stderr, "token %s, scope %s; it is not shown again\n", name,
-                token_scope_name((enum token_scope)values->scope));
+        fprintf(stderr, "token %s, scope %s%s; not shown again\n", name,
+                token_scope_name((enum token_scope)values->scope),
+                secret[0] == '\0' ? "" : ", and the secret that signs its requests");
         return;
     }
     struct json_writer writer = json_writer(&out);
@@ -95,6 +147,9 @@ static void print_created(const struct token_values *values, const char *name, c
     json_write_string(&writer, "name", name);
     json_write_string(&writer, "scope", token_scope_name((enum token_scope)values->scope));
     json_write_string(&writer, "token", token);
+    if (secret[0] != '\0') {
+        json_write_string(&writer, "secret", secret);
+    }
     json_end_object(&writer);
     buf_append_string(&out, "\n");
     report_output(&out);
@@ -104,15 +159,52 @@ static int create(struct session *session, const struct token_values *values, co
                   struct rondo_error *err)
 {
     char token[TOKEN_SIZE];
+    char secret[SIGNING_TEXT_SIZE] = "";
     int64_t expires_ns =
         values->expires_ns == 0 ? 0 : clock_now(clock_system()) + values->expires_ns;
-    int r = token_create(session->store, name, (enum token_scope)values->scope,
-                         (const char *const *)values->agents, expires_ns, token, err);
+    struct token_spec spec = {.name = name,
+                              .scope = (enum token_scope)values->scope,
+                              .agents = (const char *const *)values->agents,
+                              .person = values->person,
+                              .expires_ns = expires_ns,
+                              .signing = (enum token_signing)values->signing,
+                              .public_key = values->public_key};
+    int r = token_create(session->store, &spec, token, secret, err);
     if (r == 0) {
-        print_created(values, name, token);
+        print_created(values, name, token, secret);
     }
     explicit_bzero(token, sizeof(token));
+    explicit_bzero(secret, sizeof(secret));
     return r;
+}
+
+/* ---- rotate --------------------------------------------------------------------------------- */
+
+static int rotate(struct session *session, const struct token_values *values, const char *name,
+                  struct rondo_error *err)
+{
+    char secret[SIGNING_TEXT_SIZE];
+    auto_buf struct buf out = {0};
+    int r = token_rotate(session->store, name, clock_now(clock_system()), values->overlap_ns,
+                         secret, err);
+    if (r < 0) {
+        return r;
+    }
+    if (values->wants_json) {
+        struct json_writer writer = json_writer(&out);
+        json_begin_object(&writer, NULL);
+        json_write_string(&writer, "type", "token_secret");
+        json_write_string(&writer, "name", name);
+        json_write_string(&writer, "secret", secret);
+        json_end_object(&writer);
+        buf_append_string(&out, "\n");
+    } else {
+        buf_printf(&out, "%s\n", secret);
+    }
+    report_output(&out);
+    explicit_bzero(secret, sizeof(secret));
+    explicit_bzero(out.data, out.len);
+    return 0;
 }
 
 /* ---- list ----------------------------------------------------------------------------------- */
@@ -235,7 +327,7 @@ static int run(const struct token_values *values, const char *name, enum store_a
 static int run_with(const struct invocation *invocation, const struct option_row *rows, int words,
                     enum store_access access, token_fn *fn)
 {
-    struct token_values values = {.scope = TOKEN_READ};
+    struct token_values values = {.scope = TOKEN_READ, .overlap_ns = 24 * 3600 * NS_PER_S};
     struct option_set set = {.rows = rows, .values = &values};
     struct parsed parsed = command_parse(invocation, &set, words, words);
     int exit_code = parsed.is_over ? parsed.exit_code
@@ -247,6 +339,11 @@ static int run_with(const struct invocation *invocation, const struct option_row
 static int cmd_create(const struct invocation *invocation)
 {
     return run_with(invocation, create_options, 1, STORE_CREATING, create);
+}
+
+static int cmd_rotate(const struct invocation *invocation)
+{
+    return run_with(invocation, rotate_options, 1, STORE_WRITING, rotate);
 }
 
 static int cmd_list(const struct invocation *invocation)
@@ -264,14 +361,26 @@ const struct command token_commands[] = {
         .name = "token create",
         .synopsis = "[OPTION...] NAME",
         .help = "Create an API token",
-        .description = "Creates a token and prints it once: the store keeps only its SHA-256 "
-                       "digest. Programs send it as `Authorization: Bearer TOKEN`. Its name is "
-                       "recorded in the journals of the runs that it starts and changes.\n\n"
-                       "Processes of the same user on the server's machine need no token, unless "
-                       "the server was started with --require-token, --host or an https --url.",
-        .examples = "rondo token create grafana\tmay read everything\n"
-                    "rondo token create ci --scope operate --agent fixer --expires 90d\tmay start "
-                    "and stop runs of one agent",
+        .description =
+            "Creates a token and prints it once: the store keeps only its SHA-256 "
+            "digest. Programs send it as `Authorization: Bearer TOKEN`. Its name is "
+            "recorded in the journals of the runs that it starts and changes.\n\n"
+            "Scopes are sets of rights: `operate` can also read, `administer` can also "
+            "operate and read, `decide` can read and decide what waits in the inbox, as "
+            "the person it is made for, `reveal` can also have hidden values of requests "
+            "shown, and `agent` can only ask for decisions, as one of the agents that it "
+            "names. No scope can both decide and make an agent "
+            "act.\n\n"
+            "Processes of the same user on the server's machine need no token, unless "
+            "the server was started with --require-token, --host or an https --url.",
+        .examples =
+            "rondo token create grafana\tmay read everything\n"
+            "rondo token create ci --scope operate --agent fixer --expires 90d\tmay start "
+            "and stop runs of one agent\n"
+            "rondo token create ann --scope decide\tdecides as user:ann what waits in the "
+            "inbox\n"
+            "rondo token create triage --scope agent --agent triage-01\tasks for decisions, "
+            "as this agent",
         .options = create_options,
         .run = cmd_create,
     },
@@ -283,6 +392,16 @@ const struct command token_commands[] = {
             "Lists the tokens, what they allow, and when they were last used (to the minute).",
         .options = list_options,
         .run = cmd_list,
+    },
+    {
+        .name = "token rotate",
+        .synopsis = "[OPTION...] NAME",
+        .help = "Replace the secret of a token that signs",
+        .description =
+            "Makes a new secret for a token that was created with --signing, and prints it once. "
+            "The former one counts as long as --overlap says; answers are signed with both.",
+        .options = rotate_options,
+        .run = cmd_rotate,
     },
     {
         .name = "token revoke",

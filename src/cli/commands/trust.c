@@ -155,7 +155,8 @@ static bool take_record(void *context, const struct trust_record *record)
     struct candidates *candidates = context;
     size_t len = strlen(candidates->folder);
     bool is_file = record->kind == TRUST_CONFIG || record->kind == TRUST_VARIABLES ||
-                   record->kind == TRUST_ROLE || record->kind == TRUST_POLICY;
+                   record->kind == TRUST_ROLE || record->kind == TRUST_POLICY ||
+                   record->kind == TRUST_DESKS;
     if (is_file && strncmp(record->path, candidates->folder, len) == 0 &&
         record->path[len] == '/') {
         add_candidate(candidates, record->path);

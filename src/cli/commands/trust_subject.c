@@ -8,6 +8,7 @@
 #include "base/json/json.h"
 #include "base/limits.h"
 #include "cli/terminal/line_input.h"
+#include "handoff/desks/desks.h"
 #include "mcp/mcp.h"
 #include "model/key/dotenv.h"
 #include "model/key/environment.h"
@@ -380,6 +381,32 @@ static bool is_policy(const char *path)
     return ends_with(path, ".cedar") || (stat(path, &status) == 0 && S_ISDIR(status.st_mode));
 }
 
+static bool is_desks(const char *path)
+{
+    return ends_with(path, "/" DESKS_FILE) || strcmp(path, DESKS_FILE) == 0;
+}
+
+/** Who decides, desk by desk, and nothing of it left out. */
+static int read_desks(struct trust_subject *subject, const char *skill_folder,
+                      struct rondo_error *err)
+{
+    struct desks *desks = NULL;
+    (void)skill_folder;
+    int r = file_read_named(NULL, subject->path, LIMIT_DESKS_BYTES, &subject->bytes, err);
+    r = r < 0
+            ? r
+            : desks_read(buf_string(&subject->bytes), subject->bytes.len, DESKS_FILE, &desks, err);
+    if (r == 0) {
+        auto_buf struct buf shown = {0};
+        desks_write(desks, &shown);
+        begin_line(&subject->text, "desks");
+        line_input_append_shown(buf_string(&shown), &subject->text);
+        buf_append_string(&subject->text, "\n");
+    }
+    desks_free(desks);
+    return r;
+}
+
 static bool is_role(const char *path)
 {
     return ends_with(path, ".yaml") || ends_with(path, ".yml");
@@ -406,6 +433,7 @@ static const struct {
     {TRUST_CONFIG, is_config, read_config},
     {TRUST_VARIABLES, is_variables, read_variables},
     {TRUST_POLICY, is_policy, read_policy},
+    {TRUST_DESKS, is_desks, read_desks},
     {TRUST_ROLE, is_role, read_role},
 };
 

@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-/* rondo validate: whether role files are right, what they say, and their normal form. */
+/* rondo validate: whether role files are right, what they say, and their normal form. A folder
+ * means the role files in it. */
 #include "base/auto.h"
 #include "base/error.h"
 #include "base/json/json.h"
 #include "base/limits.h"
+#include "base/memory.h"
 #include "cli/commands/role_findings.h"
 #include "cli/commands/role_summary.h"
 #include "cli/framework/command.h"
 #include "cli/framework/common_options.h"
 #include "cli/framework/exit_codes.h"
 #include "cli/framework/report.h"
+#include "role/folder.h"
 #include "role/role.h"
 
 #include <json-c/json.h>
@@ -209,16 +212,66 @@ static int validate(const char *file, const struct validate_values *values, bool
     return checked.is_valid ? EXIT_OK : EXIT_OTHER;
 }
 
+/** What was validated. */
+struct tally {
+    int files;
+    int valid;
+    int exit_code;
+};
+
+static void count_file(struct tally *tally, const char *file, const struct validate_values *values,
+                       bool is_one)
+{
+    int one = validate(file, values, is_one);
+    tally->files++;
+    tally->valid += one == EXIT_OK ? 1 : 0;
+    tally->exit_code = one > tally->exit_code ? one : tally->exit_code;
+}
+
+/** The role files that `rondo daemon FOLDER` would keep on duty. */
+static void count_folder(struct tally *tally, const char *folder,
+                         const struct validate_values *values)
+{
+    char **files = NULL;
+    struct rondo_error err = {0};
+    int code = EXIT_OK;
+    if (role_folder_list(folder, &files, &err) < 0) {
+        code = report_error_as(&err, values->wants_json != 0);
+    } else if (files[0] == NULL) {
+        error_set(&err, RONDO_ERR_NOT_FOUND, "%s has no role files (*.yaml, *.yml)", folder);
+        code = report_error_as(&err, values->wants_json != 0);
+    }
+    for (size_t i = 0; files != NULL && files[i] != NULL; i++) {
+        count_file(tally, files[i], values, false);
+    }
+    memory_free_list(files);
+    tally->exit_code = code > tally->exit_code ? code : tally->exit_code;
+}
+
+static void print_tally(const struct tally *tally)
+{
+    auto_buf struct buf out = {0};
+    buf_printf(&out, "%d role files: %d valid, %d not\n", tally->files, tally->valid,
+               tally->files - tally->valid);
+    report_output(&out);
+}
+
 int cmd_validate(const struct invocation *invocation)
 {
     struct validate_values values = {.schema = ROLE_SCHEMA_1_0};
     struct option_set set = {.rows = validate_options, .values = &values};
     struct parsed parsed = command_parse(invocation, &set, 1, 1000);
-    int exit_code = parsed.is_over ? parsed.exit_code : EXIT_OK;
+    struct tally tally = {.exit_code = parsed.is_over ? parsed.exit_code : EXIT_OK};
     for (int i = 0; !parsed.is_over && i < parsed.argc; i++) {
-        int one = validate(parsed.argv[i], &values, parsed.argc == 1);
-        exit_code = one > exit_code ? one : exit_code;
+        if (role_folder_is(parsed.argv[i])) {
+            count_folder(&tally, parsed.argv[i], &values);
+        } else {
+            count_file(&tally, parsed.argv[i], &values, parsed.argc == 1);
+        }
+    }
+    if (tally.files > 1 && values.wants_json == 0) {
+        print_tally(&tally);
     }
     option_set_fini(&set);
-    return exit_code;
+    return tally.exit_code;
 }

@@ -53,7 +53,7 @@ const struct option_row warnings_options[] = {
      .offset = offsetof(struct warnings_values, kind),
      .argument = "KIND",
      .help = "Only this kind: limit, policy, ended, stalled, storage, policy_refused, handoff, "
-             "event"},
+             "event, task"},
     {.name = "limit",
      .letter = 'n',
      .kind = OPTION_INT,

@@ -9,7 +9,8 @@
     {                                                                                              \
         .name = "store", .kind = OPTION_TEXT, .offset = offsetof(type, store), .argument = "FILE", \
         .by_default = "$RONDO_STORE, else the nearest store from the working directory up",        \
-        .help = "File of the store", .group = "General", .completes = COMPLETE_FILE,               \
+        .help = "File of the store, or address of a database (postgresql://...)",                  \
+        .group = "General", .completes = COMPLETE_FILE,                                            \
     }
 
 /** int64_t wants_json */

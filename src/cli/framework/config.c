@@ -109,9 +109,11 @@ int config_parse(const char *text, size_t len, struct option_set *set, struct ro
     }
     auto_json struct json_object *root = NULL;
     int r = json_parse(text, len, &root, err);
-    if (r < 0) {
-        return r;
-    }
+    return r < 0 ? r : config_apply(root, set, err);
+}
+
+int config_apply(struct json_object *root, struct option_set *set, struct rondo_error *err)
+{
     if (!json_object_is_type(root, json_type_object)) {
         return error_set(err, RONDO_ERR_INVALID, "it is not a JSON object");
     }
@@ -120,7 +122,7 @@ int config_parse(const char *text, size_t len, struct option_set *set, struct ro
     struct json_object_iter member;
     json_object_object_foreachC(root, member)
     {
-        r = apply_member(set, is_fixed, member.key, member.val, err);
+        int r = apply_member(set, is_fixed, member.key, member.val, err);
         if (r < 0) {
             return r;
         }

@@ -160,12 +160,14 @@ static void add_main_page(struct buf *out)
         "`rondo serve` shows all runs on a live page, has an HTTP API, and warns people.\n\n"
         "The store is one SQLite file: --store, else $RONDO_STORE, else that of the nearest folder "
         "that has one, from the working directory up, else a new one for the working directory. "
+        "An address, postgresql://..., names a PostgreSQL database that machines share. "
         "Stores of projects are in $XDG_STATE_HOME/rondo/projects, by default below "
         "~/.local/state/rondo. RUN is the id of a run, a unique prefix of one, or 'last'.",
         out);
     add_command_list(commands, out);
     add_exit_codes(out);
-    buf_append_string(out, ".SH ENVIRONMENT\n.TP\n\\fBRONDO_STORE\\fR\nFile of the store\n"
+    buf_append_string(out, ".SH ENVIRONMENT\n.TP\n\\fBRONDO_STORE\\fR\nFile of the store, or "
+                           "address of its database\n"
                            ".TP\n\\fBXDG_STATE_HOME\\fR\nFolder for state, an absolute path "
                            "(~/.local/state); Rondo's state folder is rondo in it\n"
                            ".TP\n\\fBOTEL_EXPORTER_OTLP_ENDPOINT\\fR\nCollector for traces and "

@@ -21,7 +21,7 @@ static const struct {
     const char *today;
 } rows[] = {
     {"a2a", NULL, "there is no A2A server; `rondo serve` has an API (docs/api.md)"},
-    {"audit", NULL,
+    {"audit prune", NULL,
      "`rondo logs RUN --json` has every request and call of a run; `rondo gc` deletes old runs"},
     {"chat", NULL, "`rondo run ROLE` without -p is a conversation"},
     {"compose", NULL, ONE_AGENT},
@@ -43,7 +43,7 @@ static const struct {
     {"mcp", NULL, "`rondo tools list --role ROLE` lists the tools of MCP servers"},
     {"memory clear", NULL, "`rondo memory forget --all --agent NAME` deletes memories"},
     {"new", NULL, "write a role file by hand; `rondo validate ROLE` checks it"},
-    {"pending", NULL, "`rondo run ROLE` asks at the terminal before a call that needs a person"},
+    {"pending", NULL, "`rondo inbox` lists the calls that wait for a person"},
     {"pipeline", NULL, ONE_AGENT},
     {"plan", NULL, "`rondo validate ROLE` shows what a run would use"},
     {"plugins", NULL, "there are no plug-ins; tools of others come by MCP, see `rondo tools list`"},
@@ -65,7 +65,6 @@ static const struct {
     {"update", NULL, NO_REGISTRY},
     {"vault", NULL, KEYS},
     {"whoami", NULL, NO_REGISTRY},
-    {"run", "--agent", "`rondo run ROLE` runs the one agent of a file"},
     {"run", "--api-key", "`rondo token create` makes a token for `rondo serve`"},
     {"run", "--attach", "`rondo run ROLE -p` takes text only; tools read files"},
     {"run", "--audit-db", "`rondo run ROLE --store FILE` says where runs are kept"},

@@ -7,8 +7,6 @@
 #include "base/json/json.h"
 #include "base/text/plain.h"
 #include "cli/framework/exit_codes.h"
-#include "cli/framework/session.h"
-#include "loop/owner.h"
 #include "os/sandbox/secrets.h"
 
 #include <errno.h>
@@ -86,22 +84,6 @@ void report_warning(const char *format, ...)
     va_start(arguments, format);
     say_formatted("rondo: warning: ", format, arguments);
     va_end(arguments);
-}
-
-int report_held(const struct session *session, const struct store_run *holder,
-                struct rondo_error *err)
-{
-    char who[OWNER_DESCRIPTION_SIZE];
-    owner_describe(holder, who);
-    auto_buf struct buf logs = {0};
-    auto_buf struct buf stop = {0};
-    session_hint(session, "logs -f", holder->id, &logs);
-    session_hint(session, "stop", holder->id, &stop);
-    return error_set(err, RONDO_ERR_BUSY,
-                     "run %.*s of agent %s is executed by %s; follow it with `%s`, end it with "
-                     "`%s`, or wait until it has ended",
-                     SHORT_ID_LEN, holder->id, holder->agent_id, who, buf_string(&logs),
-                     buf_string(&stop));
 }
 
 void report_output(const struct buf *text)

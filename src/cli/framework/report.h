@@ -2,8 +2,9 @@
 /* Telling people and programs what went wrong, always on stderr and in one form. */
 #pragma once
 
-#include "cli/framework/session.h"
 #include "rondo/error.h"
+
+#include <stdbool.h>
 
 /** "rondo: MESSAGE". @return the exit code for the error */
 int report_error(const struct rondo_error *err);
@@ -16,10 +17,6 @@ int report_failure(int exit_code, const char *format, ...) __attribute__((format
 
 /** "rondo: warning: TEXT". */
 void report_warning(const char *format, ...) __attribute__((format(printf, 1, 2)));
-
-/** Fill an error: another process executes a run; which, and what to do. @return RONDO_ERR_BUSY */
-int report_held(const struct session *session, const struct store_run *holder,
-                struct rondo_error *err);
 
 /**
  * Exit code of a command, with what became of its output: what a full disk has swallowed is no

@@ -11,10 +11,12 @@
 
 struct session {
     struct store *store;
-    char *store_path;
-    char *store_option; /**< as given with --store, or NULL */
+    char *store_path;   /**< of the file; of a database's, store/locate/database.h */
+    char *store_name;   /**< for people: the path, or an address without a password */
+    char *store_option; /**< what to give with --store, without a password; or NULL */
     char *work_folder;  /**< where workers' hand-over files go */
     struct runtime *runtime;
+    struct desks_watch *desks; /**< the desk file beside the store */
 };
 
 struct session_options {
@@ -29,10 +31,17 @@ int session_open(const struct session_options *options, struct session *ret_sess
                  struct rondo_error *err);
 void session_close(struct session *session);
 
+/** The handoffs of the store, with the desks beside it. */
+struct handoff_store session_handoffs(const struct session *session);
+
 /** Append the shell command that continues a run: "rondo VERB ID" plus --store where it is
  * needed. */
 void session_hint(const struct session *session, const char *verb, const char *run_id,
                   struct buf *ret_buf);
+
+/** Fill an error: another process executes a run; which, and what to do. @return RONDO_ERR_BUSY */
+int session_held(const struct session *session, const struct store_run *holder,
+                 struct rondo_error *err);
 
 /** Characters of a run id that people see: a time in ms, unique but for runs of the same ms. */
 #define SHORT_ID_LEN 13

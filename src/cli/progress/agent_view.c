@@ -442,7 +442,8 @@ bool agent_view_apply(struct agent_view *agent, const struct view *view,
     }
     if (event->type == JOURNAL_ITERATION_STARTED) {
         begin_iteration(agent, event->time_ns);
-    } else if (event->type == JOURNAL_MODEL_REQUESTED) {
+    } else if (event->type == JOURNAL_MODEL_REQUESTED ||
+               event->type == JOURNAL_HISTORY_COMPACTING) {
         begin_activity(agent, AGENT_VIEW_THINKS, event->time_ns);
     } else if (event->type == JOURNAL_MODEL_RETRYING) {
         take_retry(agent, event, style, ret_buf);

@@ -14,6 +14,7 @@
 #include "cli/progress/agent_view.h"
 #include "cli/progress/event_line.h"
 #include "cli/progress/output_queue.h"
+#include "cli/progress/prd_view.h"
 #include "cli/progress/view.h"
 #include "cli/terminal/terminal.h"
 #include "cli/terminal/text.h"
@@ -54,6 +55,8 @@ struct display {
 
     bool is_agent;
     struct agent_view agent; /* display's thread only, as the rest, but for its tail */
+    bool is_prd;
+    struct prd_view prd;
     struct view view;
     struct terminal terminal;
     struct buf permanent;
@@ -151,6 +154,18 @@ static void draw(struct display *display, int64_t monotonic_ns)
         info.lines = buf_string(&lines);
         info.activity = buf_string(&activity);
     }
+    auto_buf struct buf head = {0};
+    if (display->is_prd) {
+        size_t others = view_frame_rows(&display->view, &info);
+        prd_view_lines(&display->prd, &info, info.rows > others ? info.rows - others : 0, &lines);
+        prd_view_head(&display->prd, &info.head_done, &info.head_total, &head);
+        info.lines = buf_string(&lines);
+        info.head = buf_string(&head);
+        if (line_len == 0) { /* else the last line of a worker is more telling */
+            prd_view_activity(&display->prd, &info, &activity);
+            info.activity = buf_string(&activity);
+        }
+    }
     auto_buf struct buf frame = {0};
     view_frame(&display->view, &info, &frame);
     terminal_update(&display->terminal, &display->permanent, &frame);
@@ -162,14 +177,15 @@ static void draw(struct display *display, int64_t monotonic_ns)
 static bool is_shown_live(const struct journal_entry *entry)
 {
     static const bool is_shown[JOURNAL_TYPE_COUNT] = {
-        [JOURNAL_RUN_OPTIONS] = true,      [JOURNAL_RUN_STOP_REQUESTED] = true,
-        [JOURNAL_RUN_PAUSED] = true,       [JOURNAL_RUN_CONTINUED] = true,
-        [JOURNAL_GATE_DENIED] = true,      [JOURNAL_ITERATION_INTERRUPTED] = true,
-        [JOURNAL_FINISH_REJECTED] = true,  [JOURNAL_CHECKPOINT_CORRUPT] = true,
-        [JOURNAL_STORAGE_DEGRADED] = true, [JOURNAL_NOTE] = true,
-        [JOURNAL_LIMIT_WARNING] = true,    [JOURNAL_POLICY_CHANGED] = true,
-        [JOURNAL_POLICY_REFUSED] = true,   [JOURNAL_HANDOFF_REQUESTED] = true,
-        [JOURNAL_HANDOFF_DECIDED] = true,
+        [JOURNAL_RUN_OPTIONS] = true,         [JOURNAL_RUN_STOP_REQUESTED] = true,
+        [JOURNAL_RUN_PAUSED] = true,          [JOURNAL_RUN_CONTINUED] = true,
+        [JOURNAL_GATE_DENIED] = true,         [JOURNAL_ITERATION_INTERRUPTED] = true,
+        [JOURNAL_FINISH_REJECTED] = true,     [JOURNAL_CHECKPOINT_CORRUPT] = true,
+        [JOURNAL_STORAGE_DEGRADED] = true,    [JOURNAL_NOTE] = true,
+        [JOURNAL_LIMIT_WARNING] = true,       [JOURNAL_POLICY_CHANGED] = true,
+        [JOURNAL_POLICY_REFUSED] = true,      [JOURNAL_HANDOFF_REQUESTED] = true,
+        [JOURNAL_HANDOFF_DECIDED] = true,     [JOURNAL_HISTORY_COMPACTED] = true,
+        [JOURNAL_DELEGATION_FINISHED] = true,
     };
     return entry->is_known && is_shown[entry->event.type];
 }
@@ -202,10 +218,21 @@ static bool take_agent(struct display *display, const struct journal_entry *entr
                             style_columns(stderr, DEFAULT_COLUMNS), &display->permanent);
 }
 
+/** The tasks of a PRD have lines of their own in place of those of iterations. */
+static bool take_prd(struct display *display, const struct journal_entry *entry)
+{
+    if (!display->is_prd) {
+        return false;
+    }
+    display->view.has_finished = false;
+    return prd_view_apply(&display->prd, entry, &display->style,
+                          style_columns(stderr, DEFAULT_COLUMNS), &display->permanent);
+}
+
 static void take_live(struct display *display, const struct journal_entry *entry)
 {
     view_apply(&display->view, entry);
-    bool is_taken = take_agent(display, entry);
+    bool is_taken = take_agent(display, entry) || take_prd(display, entry);
     if (view_line_is_due(&display->view, entry)) {
         view_take_line(&display->view, &display->style, &display->permanent);
         buf_append_string(&display->permanent, "\n");
@@ -229,13 +256,14 @@ static void show_output(struct display *display, uint64_t iteration)
 static bool is_shown_in_answer(const struct journal_entry *entry)
 {
     static const bool is_shown[JOURNAL_TYPE_COUNT] = {
-        [JOURNAL_MODEL_RETRYING] = true,     [JOURNAL_TOOL_FINISHED] = true,
-        [JOURNAL_POLICY_REFUSED] = true,     [JOURNAL_POLICY_CHANGED] = true,
-        [JOURNAL_GATE_DENIED] = true,        [JOURNAL_STEP_DENIED] = true,
-        [JOURNAL_RUN_STOP_REQUESTED] = true, [JOURNAL_STORAGE_DEGRADED] = true,
-        [JOURNAL_CHECKPOINT_CORRUPT] = true, [JOURNAL_RUN_PAUSED] = true,
-        [JOURNAL_RUN_CONTINUED] = true,      [JOURNAL_HANDOFF_REQUESTED] = true,
-        [JOURNAL_HANDOFF_DECIDED] = true,
+        [JOURNAL_MODEL_RETRYING] = true,      [JOURNAL_TOOL_FINISHED] = true,
+        [JOURNAL_POLICY_REFUSED] = true,      [JOURNAL_POLICY_CHANGED] = true,
+        [JOURNAL_GATE_DENIED] = true,         [JOURNAL_STEP_DENIED] = true,
+        [JOURNAL_RUN_STOP_REQUESTED] = true,  [JOURNAL_STORAGE_DEGRADED] = true,
+        [JOURNAL_CHECKPOINT_CORRUPT] = true,  [JOURNAL_RUN_PAUSED] = true,
+        [JOURNAL_RUN_CONTINUED] = true,       [JOURNAL_HANDOFF_REQUESTED] = true,
+        [JOURNAL_HANDOFF_DECIDED] = true,     [JOURNAL_HISTORY_COMPACTED] = true,
+        [JOURNAL_DELEGATION_FINISHED] = true,
     };
     return entry->is_known && is_shown[entry->event.type];
 }
@@ -326,6 +354,11 @@ struct display *display_start(const struct display_options *options)
     if (display->is_agent) {
         agent_view_init(&display->agent, options->spec);
     }
+    display->is_prd = display->is_live && work_is_parent(options->spec);
+    if (display->is_prd && options->after > 0) {
+        prd_view_load(&display->prd, writer_store(options->writer), options->run_id,
+                      options->after);
+    }
     if (options->state != NULL) {
         uint64_t limit = display->view.state.limit;
         display->view.state = *options->state;
@@ -364,6 +397,7 @@ void display_finish(struct display *display)
     }
     terminal_fini(&display->terminal);
     agent_view_fini(&display->agent);
+    prd_view_fini(&display->prd);
     pthread_cond_destroy(&display->changed);
     pthread_mutex_destroy(&display->lock);
     buf_fini(&display->permanent);

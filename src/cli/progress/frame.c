@@ -44,12 +44,20 @@ static void add_head(const struct view *view, const struct frame_info *info, str
     const struct run_state *state = &view->state;
     auto_buf struct buf line = {0};
     auto_buf struct buf tail = {0};
-    buf_printf(&line, "iteration %" PRIu64, state->iteration);
-    bool has_limit = state->limit > 0;
-    if (has_limit) {
+    uint64_t done = info->head != NULL ? info->head_done : state->iteration;
+    uint64_t total = info->head != NULL ? info->head_total : state->limit;
+    bool has_limit = total > 0;
+    done = done < total ? done : total;
+    if (info->head != NULL) {
+        buf_append_string(&line, info->head);
+    } else {
+        buf_printf(&line, "iteration %" PRIu64, state->iteration);
+    }
+    if (has_limit && info->head == NULL) {
         buf_printf(&line, " of %" PRIu64, state->limit);
-        uint64_t done = state->iteration < state->limit ? state->iteration : state->limit;
-        buf_printf(&tail, "  %" PRIu64 " %%", done * 100 / state->limit);
+    }
+    if (has_limit) {
+        buf_printf(&tail, "  %" PRIu64 " %%", done * 100 / total);
     }
     char elapsed[FORMAT_DURATION_SIZE];
     format_duration(loop_step_active_ns(state, info->now_ns) / NS_PER_S * NS_PER_S, elapsed);
@@ -61,8 +69,7 @@ static void add_head(const struct view *view, const struct frame_info *info, str
     if (has_limit && used + BAR_COLUMNS_MIN <= info->columns) {
         size_t room = info->columns - used;
         buf_append_string(&line, "  [");
-        add_bar(info, state->iteration, state->limit,
-                room < BAR_COLUMNS_MAX ? room : BAR_COLUMNS_MAX, &line);
+        add_bar(info, done, total, room < BAR_COLUMNS_MAX ? room : BAR_COLUMNS_MAX, &line);
         buf_append_string(&line, "]");
     }
     buf_append_string(&line, buf_string(&tail));

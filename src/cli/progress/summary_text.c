@@ -83,7 +83,10 @@ static void add_meaning(const struct summary *summary, struct fields *fields)
 static void add_words(const struct summary *summary, struct fields *fields)
 {
     if (summary->words != NULL && summary->words[0] != '\0') {
-        fields_add(fields, agent_view_is_for(&summary->spec) ? "agent" : "worker", summary->words);
+        const char *name = summary->spec.work != NULL          ? "tasks"
+                           : agent_view_is_for(&summary->spec) ? "agent"
+                                                               : "worker";
+        fields_add(fields, name, summary->words);
     }
 }
 

@@ -64,6 +64,9 @@ struct frame_info {
     bool is_store_failing;
     const char *lines;    /**< above the activity, each with a line end; NULL = none */
     const char *activity; /**< the current activity; NULL = a worker runs */
+    const char *head;     /**< in place of the iteration; NULL = the iteration */
+    uint64_t head_done;   /**< with `head`: how much of head_total is done */
+    uint64_t head_total;
 };
 
 /** Lines of a frame besides those of `lines`. */

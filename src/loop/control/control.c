@@ -4,6 +4,8 @@
 
 #include "base/error.h"
 #include "base/json/json.h"
+#include "handoff/inbox/inbox.h"
+#include "handoff/storage/clock.h"
 #include "loop/driver/internal.h"
 #include "loop/owner.h"
 
@@ -100,7 +102,9 @@ static int change_here(const struct loop_parts *parts, const char *run_id,
  */
 static bool is_so_already(const struct store_run *run, const struct control_request *request)
 {
-    return request->limits == NULL && run->summary.is_paused == is_letter(request, "pause");
+    bool is_paused = run->summary.is_paused && !run->summary.is_waiting;
+    return request->limits == NULL &&
+           (is_letter(request, "pause") ? is_paused : !run->summary.is_paused);
 }
 
 static int try_control(const struct loop_parts *parts, const char *run_id,
@@ -215,6 +219,13 @@ static int end_here(const struct loop_parts *parts, const char *run_id,
     return r < 0 ? r : LOOP_CONTROL_DONE;
 }
 
+/** What a run that waited has asked people is theirs no more. */
+static void take_back_requests(const struct loop_parts *parts)
+{
+    struct handoff_store handoffs = runtime_handoffs(parts->runtime);
+    inbox_cancel_ended(&handoffs, handoff_now(&handoffs));
+}
+
 int loop_stop_run(const struct loop_parts *parts, const char *run_id, const char *by,
                   struct rondo_error *err)
 {
@@ -231,7 +242,11 @@ int loop_stop_run(const struct loop_parts *parts, const char *run_id, const char
                          rondo_status_name(run.summary.status));
     }
     if (!is_executed) {
-        return end_here(parts, run_id, &request, err);
+        r = end_here(parts, run_id, &request, err);
+        if (r == LOOP_CONTROL_DONE) {
+            take_back_requests(parts);
+        }
+        return r;
     }
     r = post(store, run_id, &request, err);
     return r < 0 ? r : LOOP_CONTROL_POSTED;

@@ -127,6 +127,7 @@ static struct store_summary unfinished(const struct forking *forking)
     struct store_summary summary = loop_summary_of(&forking->state, forking->spec.condition_count);
     summary.status = RONDO_ERROR;
     summary.is_paused = false;
+    summary.is_waiting = false;
     return summary;
 }
 

@@ -9,6 +9,8 @@
 #include "loop/driver/driver.h"
 #include "policy/subject.h"
 
+#include <pthread.h>
+
 /** Record a step of the agent: it is folded at once and waits for the next commit. */
 void loop_record(struct loop *loop, const struct journal_event *event);
 
@@ -52,6 +54,12 @@ int loop_commit_update(struct loop *loop, struct rondo_error *err);
  * take long.
  */
 void loop_end_body(struct loop *loop);
+
+/**
+ * Read letters though nothing announces any: what was accepted before a decision counts for it.
+ * @return whether they changed something
+ */
+bool loop_look_for_mail(struct loop *loop);
 
 /** Time left until a limit of the run's time: the option's, or one that policies set. */
 int64_t loop_time_left_ns(const struct loop *loop);
@@ -144,6 +152,37 @@ void loop_set_unpriced(struct loop *loop, const char *model);
 
 /** Append what to do about it, for people. @param model NULL = its tokens are not known */
 void loop_explain_unpriced(const char *model, struct buf *ret_text);
+
+/**
+ * This run was given away by a call of another one, which waits for it: whatever the policies and
+ * limits of that one deny, and those of the runs that it comes from itself, is denied here as well,
+ * with what this run has used counted there. Before the first loop_next.
+ * @param outer outlives the loop; its thread waits, or is the same
+ */
+void loop_set_outer(struct loop *loop, struct loop *outer);
+
+/**
+ * What a loop shares with the runs that it has given away, and that other threads execute. The
+ * thread of the outer loop holds the lock except while it waits for them; they take it when they
+ * ask the outer loop's policies.
+ */
+struct loop_family {
+    pthread_mutex_t lock;
+    int64_t tokens; /**< of all these runs that the outer loop's own state has not counted yet */
+    int64_t cost_micro; /**< likewise */
+};
+
+/**
+ * This loop is executed by another thread than its outer one. Before the first loop_next.
+ * @param family outlives the loop
+ */
+void loop_set_family(struct loop *loop, struct loop_family *family);
+
+/**
+ * The outer loop is about to record what this run has used: from now on the family does not count
+ * it. Under the family's lock.
+ */
+void loop_leave_family(struct loop_family *family, int64_t tokens, int64_t cost_micro);
 
 /** Tell the policies of the model and tools that the run may use. @param resources copied */
 void loop_set_resources(struct loop *loop, const struct policy_resource *resources, size_t count);

@@ -67,6 +67,7 @@ struct loop_parts {
     struct runtime *runtime;
     const struct verifier *verifier; /**< NULL = commands in the sandbox */
     const char *by;                  /**< the requester, for the journal; copied; NULL = unknown */
+    const char *parent; /**< run for which a new one works on a part; NULL = for none */
     /** Checks that the body can honour changed limits; NULL = it can honour all. */
     int (*check_limits)(const struct loop_spec *spec, struct rondo_error *err);
 };

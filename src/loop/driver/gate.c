@@ -22,6 +22,10 @@ int loop_open_gate(struct loop *loop, bool is_policy_named, struct rondo_error *
 {
     struct watch *watch = runtime_policies(loop->runtime, loop->spec.policy);
     struct policy_run run = loop_policy_run(&loop->spec, loop->run_id);
+    int r = runtime_guard_desks(loop->runtime, &loop->spec, err);
+    if (r < 0) {
+        return r;
+    }
     if (runtime_policies_in_reach(loop->runtime, &loop->spec)) {
         bool is_confirming =
             is_policy_named && runtime_policies_are_named(loop->runtime, &loop->spec);
@@ -32,7 +36,34 @@ int loop_open_gate(struct loop *loop, bool is_policy_named, struct rondo_error *
 
 void loop_set_resources(struct loop *loop, const struct policy_resource *resources, size_t count)
 {
-    policy_gate_set_resources(loop->gate, resources, count);
+    /* While a run waits for one that it gave away, it is asked about that one's. */
+    struct loop_family *family = NULL;
+    for (struct loop *one = loop; one != NULL; one = one->outer) {
+        policy_gate_set_resources(one->gate, resources, count);
+        if (one->family != NULL && family == NULL) {
+            family = one->family;
+            pthread_mutex_lock(&family->lock);
+        }
+    }
+    if (family != NULL) {
+        pthread_mutex_unlock(&family->lock);
+    }
+}
+
+void loop_set_outer(struct loop *loop, struct loop *outer)
+{
+    loop->outer = outer;
+}
+
+void loop_set_family(struct loop *loop, struct loop_family *family)
+{
+    loop->family = family;
+}
+
+void loop_leave_family(struct loop_family *family, int64_t tokens, int64_t cost_micro)
+{
+    family->tokens -= tokens < family->tokens ? tokens : family->tokens;
+    family->cost_micro -= cost_micro < family->cost_micro ? cost_micro : family->cost_micro;
 }
 
 void loop_use_limits(struct loop *loop)
@@ -100,6 +131,79 @@ static struct policy_request begin_request(struct loop *loop)
         record_refusal(loop, &update);
     }
     return request;
+}
+
+static int64_t add_saturating(int64_t a, int64_t b)
+{
+    int64_t sum = 0;
+    return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
+}
+
+/** How strict an outcome is. */
+static int strictness(enum verdict_outcome outcome)
+{
+    return outcome == VERDICT_ALLOW ? 0 : outcome == VERDICT_ASK ? 1 : 2;
+}
+
+/** Take what a run that gave this one away decides, where it is stricter. */
+static void take_stricter(const struct policy_verdict *outer, struct policy_verdict *verdict)
+{
+    if (strictness(outer->outcome) > strictness(verdict->outcome)) {
+        *verdict = *outer;
+        verdict->deciding = -1; /* It is no policy of this run's rules. */
+        return;
+    }
+    struct policy_limit *cost = &verdict->limits[RUN_LIMIT_COST];
+    if (!cost->is_known) {
+        *cost = outer->limits[RUN_LIMIT_COST]; /* Under it, each cost must be known. */
+    }
+}
+
+/** Count what this run has used, with runs inside of it, and learn what all of the family have. */
+static void count_in_family(struct loop *loop, int64_t *tokens, int64_t *cost_micro)
+{
+    struct loop_family *family = loop->family;
+    family->tokens = add_saturating(family->tokens, *tokens - loop->family_tokens);
+    family->cost_micro = add_saturating(family->cost_micro, *cost_micro - loop->family_cost_micro);
+    loop->family_tokens = *tokens;
+    loop->family_cost_micro = *cost_micro;
+    *tokens = family->tokens;
+    *cost_micro = family->cost_micro;
+}
+
+/** Decide: what this run may do, and what those it was given away by may do. */
+static void decide(struct loop *loop, const struct policy_request *request,
+                   struct policy_verdict *ret_verdict)
+{
+    int64_t tokens = loop->state.tokens;
+    int64_t cost_micro = loop->state.cost_micro;
+    policy_gate_decide(loop->gate, request, ret_verdict);
+    struct loop *inner = loop;
+    struct loop_family *family = NULL; /* There is one at most: a PRD's run is in no other one. */
+    for (struct loop *outer = loop->outer; outer != NULL && ret_verdict->outcome != VERDICT_DENY;
+         outer = outer->outer) {
+        if (inner->family != NULL && family == NULL) {
+            family = inner->family;
+            pthread_mutex_lock(&family->lock);
+            count_in_family(inner, &tokens, &cost_micro);
+        }
+        inner = outer;
+        struct policy_request asked = begin_request(outer);
+        struct policy_verdict verdict;
+        asked.action = request->action;
+        asked.resource = request->resource;
+        asked.condition = request->condition;
+        asked.input = request->input;
+        asked.raw = request->raw;
+        asked.is_approved = request->is_approved;
+        tokens = asked.tokens = add_saturating(asked.tokens, tokens);
+        cost_micro = asked.cost_micro = add_saturating(asked.cost_micro, cost_micro);
+        policy_gate_decide(outer->gate, &asked, &verdict);
+        take_stricter(&verdict, ret_verdict);
+    }
+    if (family != NULL) {
+        pthread_mutex_unlock(&family->lock);
+    }
 }
 
 static void write_figure(enum run_limit counter, int64_t value, char *ret_text, size_t size)
@@ -222,7 +326,7 @@ static void deny_unknown_cost(const struct loop *loop, struct policy_verdict *ve
 static void decide_iteration(struct loop *loop, struct policy_verdict *ret_verdict)
 {
     struct policy_request request = begin_request(loop);
-    policy_gate_decide(loop->gate, &request, ret_verdict);
+    decide(loop, &request, ret_verdict);
     deny_unknown_cost(loop, ret_verdict);
 }
 
@@ -259,7 +363,7 @@ bool loop_ask(struct loop *loop, enum vocabulary_action action, const char *what
     struct policy_verdict verdict;
     request.action = action;
     request.condition = what;
-    policy_gate_decide(loop->gate, &request, &verdict);
+    decide(loop, &request, &verdict);
     bool is_allowed = verdict.outcome == VERDICT_ALLOW;
     if (!is_allowed) {
         record_denied(loop, &request, &verdict);
@@ -383,7 +487,7 @@ bool loop_ask_model(struct loop *loop, const char *model)
     }
     struct policy_request request = begin_request(loop);
     struct policy_verdict verdict;
-    policy_gate_decide(loop->gate, &request, &verdict);
+    decide(loop, &request, &verdict);
     deny_unknown_cost(loop, &verdict);
     bool is_allowed = verdict.outcome == VERDICT_ALLOW;
     if (!is_allowed && loop_look_for_mail(loop)) {
@@ -396,7 +500,7 @@ bool loop_ask_model(struct loop *loop, const char *model)
     keep_time_ahead(loop, &verdict);
     request.action = ACTION_CALL_MODEL;
     request.resource = model;
-    policy_gate_decide(loop->gate, &request, &verdict);
+    decide(loop, &request, &verdict);
     return verdict.outcome == VERDICT_ALLOW || end_denied(loop, request.action, &verdict, NULL);
 }
 
@@ -410,7 +514,7 @@ enum verdict_outcome loop_ask_tool(struct loop *loop, const char *tool, const ch
     request.input = input;
     request.raw = raw;
     request.is_approved = is_approved;
-    policy_gate_decide(loop->gate, &request, ret_verdict);
+    decide(loop, &request, ret_verdict);
     bool is_refused = ret_verdict->outcome == VERDICT_ASK && is_approved;
     return is_refused ? VERDICT_DENY : ret_verdict->outcome;
 }
@@ -434,7 +538,7 @@ bool loop_ask_memory(struct loop *loop, const struct loop_memory *memory,
     request.action = memory->is_recalled ? ACTION_RECALL : ACTION_REMEMBER;
     request.resource = memory->owner;
     request.input = buf_string(&input);
-    policy_gate_decide(loop->gate, &request, ret_verdict);
+    decide(loop, &request, ret_verdict);
     if (ret_verdict->outcome != VERDICT_ALLOW) {
         record_denied(loop, &request, ret_verdict);
     }
@@ -446,7 +550,7 @@ static bool is_cost_limited(struct loop *loop)
 {
     struct policy_request request = begin_request(loop);
     struct policy_verdict verdict;
-    policy_gate_decide(loop->gate, &request, &verdict);
+    decide(loop, &request, &verdict);
     return verdict.limits[RUN_LIMIT_COST].is_known;
 }
 
@@ -456,7 +560,7 @@ bool loop_ask_other_model(struct loop *loop, const char *model, bool is_priced,
     struct policy_request request = begin_request(loop);
     request.action = ACTION_CALL_MODEL;
     request.resource = model;
-    policy_gate_decide(loop->gate, &request, ret_verdict);
+    decide(loop, &request, ret_verdict);
     if (ret_verdict->outcome == VERDICT_ALLOW && !is_priced && is_cost_limited(loop)) {
         deny_unpriced(model, ret_verdict);
     }

@@ -27,12 +27,17 @@ enum loop_parking {
 struct loop {
     struct runtime *runtime;
     struct loop_spec spec;
+    struct loop *outer;         /* the run that gave this one away and waits for it; or NULL */
+    struct loop_family *family; /* with the outer one, on another thread; or NULL */
+    int64_t family_tokens;      /* what of it is counted there */
+    int64_t family_cost_micro;
     struct policy_gate *gate; /* NULL = nothing will be asked: see loop_taking.has_no_gate */
     struct verify_command_context verify_context;
     struct verifier verifier;
     struct verifier tool_verifier; /* for conditions that name a tool */
     char **verify_denials; /* by condition: why policies deny its verifier; NULL before the first */
     struct cancel cancel;
+    bool is_waiting_for_store; /* its commit was noted as waiting */
     char run_id[ID_SIZE];
     char by[LOOP_BY_SIZE]; /* who started or resumed it; "" = unknown */
     bool is_registered;
@@ -132,11 +137,6 @@ int loop_record_checkpoint(struct loop *loop, const char *how, struct rondo_erro
 
 /** Read letters if some may wait, and record what they ask for. */
 void loop_take_mail(struct loop *loop);
-/**
- * Read letters though nothing announces any: what was accepted before a decision counts for it.
- * @return whether they changed something
- */
-bool loop_look_for_mail(struct loop *loop);
 /** Record what one letter requests, unless that was done. A store_letter_fn. @param context the
  * loop */
 bool loop_take_letter(const struct store_letter *letter, void *context);

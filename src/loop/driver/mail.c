@@ -32,7 +32,10 @@ static void loop_record_stop(struct loop *loop, const char *by)
 
 bool loop_record_paused(struct loop *loop, bool is_paused, const char *by)
 {
-    if (loop->state.is_paused == is_paused || loop->state.phase == PHASE_ENDED) {
+    /* A person's pause of a run that waits is more than the wait: a decision does not end it. */
+    bool is_new =
+        is_paused ? !loop->state.is_paused || loop->state.is_waiting : loop->state.is_paused;
+    if (!is_new || loop->state.phase == PHASE_ENDED) {
         return false;
     }
     struct journal_event event = {.type = JOURNAL_RUN_PAUSED, .run_paused = {.by = by}};

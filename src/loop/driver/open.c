@@ -150,6 +150,7 @@ int loop_start(const struct loop_parts *parts, const struct loop_spec *spec, str
     struct store_run row = {.is_exclusive = spec->is_exclusive != 0};
     memcpy(row.id, loop->run_id, sizeof(row.id));
     snprintf(row.agent_id, sizeof(row.agent_id), "%s", spec->agent_id);
+    snprintf(row.parent, sizeof(row.parent), "%s", parts->parent == NULL ? "" : parts->parent);
     loop->limit_ahead = (uint64_t)spec->max_iterations;
     row.summary.iteration_limit = loop->limit_ahead;
     row.summary.conditions_total = (uint32_t)spec->condition_count;

@@ -22,6 +22,8 @@
 #define FLUSH_TRIES 7
 /** First pause; each further one is twice as long, plus jitter of up to as much again. */
 #define FLUSH_PAUSE_NS (20 * NS_PER_MS)
+/** The pause does not grow after so many failures. */
+#define FLUSH_DOUBLINGS 5
 /** Old checkpoints are pruned once in so many. */
 #define PRUNE_EVERY 32
 
@@ -43,6 +45,7 @@ struct store_summary loop_summary_of(const struct run_state *state, size_t condi
         .cost_micro = run_cost(state),
         .warnings = state->warnings < UINT32_MAX ? (uint32_t)state->warnings : UINT32_MAX,
         .is_paused = state->is_paused,
+        .is_waiting = state->is_waiting,
     };
 }
 
@@ -148,9 +151,32 @@ int loop_create(struct loop *loop, const struct store_run *row,
 /** The pause grows with each failure; jitter keeps many loops from coming back as one. */
 static void pause_after(struct loop *loop, int failures)
 {
-    int64_t pause_ns = FLUSH_PAUSE_NS << failures;
+    int64_t pause_ns = FLUSH_PAUSE_NS << (failures < FLUSH_DOUBLINGS ? failures : FLUSH_DOUBLINGS);
     pause_ns += (int64_t)random_below(runtime_random(loop->runtime), (uint64_t)pause_ns);
     clock_sleep(runtime_clock(loop->runtime), pause_ns, NULL);
+}
+
+/** A database that is away may come back: the next effect waits for it, unless somebody stops the
+ * run. @param since_ns monotonic time of the first failure */
+static bool may_wait_longer(struct loop *loop, int64_t since_ns, const struct rondo_error *err)
+{
+    int64_t now_ns = clock_monotonic(runtime_clock(loop->runtime));
+    if (!runtime_waits_for_store(loop->runtime) ||
+        loop->spec.durability == DURABILITY_BEST_EFFORT || cancel_is_set(&loop->cancel) ||
+        now_ns - since_ns >= RUNTIME_STORE_PATIENCE_NS) {
+        return false;
+    }
+    runtime_note_waiting(loop->runtime, loop->run_id, err->message);
+    loop->is_waiting_for_store = true;
+    return true;
+}
+
+static void end_waiting(struct loop *loop)
+{
+    if (loop->is_waiting_for_store) {
+        runtime_note_waiting(loop->runtime, loop->run_id, NULL);
+        loop->is_waiting_for_store = false;
+    }
 }
 
 /**
@@ -195,12 +221,13 @@ static void settle_update(struct loop *loop)
 }
 
 /** Commit the first `count` events, trying again while that can help. */
-static int commit_leading(struct loop *loop, size_t count, bool is_release, int tries,
-                          enum store_commit_outcome *ret_outcome, struct rondo_error *err)
+static int try_hard(struct loop *loop, size_t count, bool is_release, int tries,
+                    enum store_commit_outcome *ret_outcome, struct rondo_error *err)
 {
     int r = 0;
+    int64_t since_ns = clock_monotonic(runtime_clock(loop->runtime));
     freeze(loop, count);
-    for (int i = 0; i < tries; i++) {
+    for (int i = 0; i < tries || may_wait_longer(loop, since_ns, err); i++) {
         struct store_commit_result result = {0};
         r = try_commit(loop, count, is_release, &result, err);
         if (r == 0 && result.outcome == STORE_FENCED) {
@@ -219,11 +246,19 @@ static int commit_leading(struct loop *loop, size_t count, bool is_release, int 
         if (!loop_is_store_failure(r)) {
             return r;
         }
-        if (i + 1 < tries) {
+        if (i + 1 < tries || runtime_waits_for_store(loop->runtime)) {
             pause_after(loop, i);
         }
     }
     error_prefix(err, "the store failed %d times in a row", tries);
+    return r;
+}
+
+static int commit_leading(struct loop *loop, size_t count, bool is_release, int tries,
+                          enum store_commit_outcome *ret_outcome, struct rondo_error *err)
+{
+    int r = try_hard(loop, count, is_release, tries, ret_outcome, err);
+    end_waiting(loop);
     return r;
 }
 
@@ -507,7 +542,8 @@ static void record_body(struct loop *loop)
                                       .attempt = (int64_t)loop->state.attempt,
                                       .reason = loop->parking == PARKING_NOW ? "the run was parked"
                                                 : loop->state.is_waiting ? "a person must decide"
-                                                                         : "stopped"},
+                                                : loop->body_message != NULL ? loop->body_message
+                                                                             : "stopped"},
         };
         loop_record(loop, &event);
         loop_take_back_state(loop);

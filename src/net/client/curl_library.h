@@ -16,6 +16,9 @@
     X(easy_getinfo)               \
     X(easy_init)                  \
     X(easy_pause)                 \
+    X(easy_perform)               \
+    X(easy_recv)                  \
+    X(easy_send)                  \
     X(easy_setopt)                \
     X(easy_strerror)              \
     X(free)                       \

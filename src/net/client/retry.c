@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "base/random.h"
+#include "base/time/calendar.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -78,14 +79,11 @@ static bool read_seconds(const char *text, int64_t *ret_ns)
     return true;
 }
 
-static const char *const months[] = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
-                                     "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
-
 /** Read a name of a month. @return 0 to 11, or -1 */
 static int read_month(const char *text)
 {
     for (int i = 0; i < 12; i++) {
-        if (strncmp(text, months[i], 3) == 0) {
+        if (strncmp(text, calendar_month_name(i + 1), 3) == 0) {
             return i;
         }
     }
@@ -105,11 +103,8 @@ static int read_digits(const char *text, size_t len)
     return number;
 }
 
-/**
- * IMF-fixdate (RFC 9110, 5.6.7): "Sun, 06 Nov 1994 08:49:37 GMT". The two obsolete forms are not
- * read. strptime would follow the locale.
- */
-static bool read_date(const char *text, int64_t *ret_ns)
+/** strptime would follow the locale. */
+bool retry_read_date(const char *text, int64_t *ret_ns)
 {
     static const char shape[] = "..., 00 ... 0000 00:00:00 GMT";
     if (strlen(text) != sizeof(shape) - 1) {
@@ -135,8 +130,7 @@ static bool read_date(const char *text, int64_t *ret_ns)
     return true;
 }
 
-/** @return the delay that the server requests, or -1 when it requests none */
-static int64_t server_delay_ns(const struct http_response *response, int64_t now_ns)
+int64_t retry_after_ns(const struct http_response *response, int64_t now_ns)
 {
     char text[64];
     int64_t ns = 0;
@@ -146,7 +140,7 @@ static int64_t server_delay_ns(const struct http_response *response, int64_t now
     if (read_seconds(text, &ns)) {
         return ns;
     }
-    if (!read_date(text, &ns)) {
+    if (!retry_read_date(text, &ns)) {
         return -1;
     }
     return ns > now_ns ? ns - now_ns : 0;
@@ -172,7 +166,7 @@ int64_t retry_delay_ns(const struct retry_policy *policy, unsigned attempt,
         return -1;
     }
     int64_t own = own_delay_ns(policy, attempt, random);
-    int64_t server = server_delay_ns(response, now_ns);
+    int64_t server = retry_after_ns(response, now_ns);
     if (server > policy->max_server_ns) {
         return -1;
     }

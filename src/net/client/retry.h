@@ -34,3 +34,17 @@ bool retry_is_worth(const struct http_response *response);
  */
 int64_t retry_delay_ns(const struct retry_policy *policy, unsigned attempt,
                        const struct http_response *response, int64_t now_ns, struct random *random);
+
+/**
+ * The delay that a reply requests by Retry-After, whatever its status.
+ * @param now_ns wall clock, for one that is a date
+ * @return -1 = it requests none
+ */
+int64_t retry_after_ns(const struct http_response *response, int64_t now_ns);
+
+/**
+ * A date of a header in the form IMF-fixdate (RFC 9110, 5.6.7): "Sun, 06 Nov 1994 08:49:37 GMT".
+ * The two obsolete forms are not read.
+ * @return whether it is one
+ */
+bool retry_read_date(const char *text, int64_t *ret_ns);

@@ -8,12 +8,12 @@
  */
 #include "base/clock.h"
 #include "base/memory.h"
+#include "base/time/calendar.h"
 #include "net/server/internal.h"
 
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 static bool has_control(const char *text)
 {
@@ -61,17 +61,11 @@ void http_exchange_reply_static(struct http_exchange *exchange, unsigned status,
 
 /* ---- The head of an answer ------------------------------------------------------------------- */
 
-/** "Sun, 06 Nov 1994 08:49:37 GMT" */
 static void append_date(struct buf *output)
 {
-    static const char days[][4] = {"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"};
-    static const char months[][4] = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
-                                     "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
-    time_t now = (time_t)(clock_now(clock_system()) / NS_PER_S);
-    struct tm tm;
-    gmtime_r(&now, &tm);
-    buf_printf(output, "Date: %s, %02d %s %d %02d:%02d:%02d GMT\r\n", days[tm.tm_wday], tm.tm_mday,
-               months[tm.tm_mon], tm.tm_year + 1900, tm.tm_hour, tm.tm_min, tm.tm_sec);
+    char date[CALENDAR_HEADER_SIZE];
+    calendar_format_header(clock_now(clock_system()) / NS_PER_S, date);
+    buf_printf(output, "Date: %s GMT\r\n", date);
 }
 
 static void append_length(const struct http_exchange *exchange, size_t len, struct buf *output)

@@ -84,6 +84,18 @@ void http_exchange_defer(struct http_exchange *exchange, http_handler_fn *handle
     }
 }
 
+void http_exchange_park(struct http_exchange *exchange)
+{
+    assert(!exchange->is_answered && !exchange->is_deferred);
+    exchange->is_deferred = true;
+}
+
+void http_exchange_unpark(struct http_exchange *exchange)
+{
+    assert(exchange->is_answered && exchange->is_deferred);
+    http_server_wake_with_answer(exchange->connection);
+}
+
 void http_server_begin_deferred(struct http_server *server)
 {
     struct http_deferred *deferred = &server->deferred;

@@ -116,6 +116,15 @@ void http_exchange_defer(struct http_exchange *exchange, http_handler_fn *handle
 
 #define HTTP_SERVER_DEFERRED_THREADS 16
 
+/**
+ * Leave the request unanswered when the handler returns, without a thread: the code that has the
+ * exchange answers it later, and calls http_exchange_unpark(). Only in the handler itself, not in a
+ * deferred one. All must be answered before http_server_stop().
+ */
+void http_exchange_park(struct http_exchange *exchange);
+/** Send the answer of a parked exchange, which is gone then. Any thread. */
+void http_exchange_unpark(struct http_exchange *exchange);
+
 /* ---- The answer: exactly one of these, once. --------------------------------------------------
  */
 

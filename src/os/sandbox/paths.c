@@ -10,6 +10,7 @@
 #include "base/buf.h"
 #include "base/memory.h"
 #include "os/file.h"
+#include "os/host.h"
 #include "os/path.h"
 #include "os/sandbox/git_config.h"
 #include "os/sandbox/secrets.h"
@@ -189,7 +190,7 @@ static void guard_in_home(void *context, const char *path, enum secret_kind kind
 static bool guard_home(struct path_list *list, const struct sandbox_policy *policy,
                        char ret_reason[256])
 {
-    auto_free char *home = sandbox_secrets_home();
+    auto_free char *home = host_home();
     auto_free char *canonical = home == NULL ? NULL : realpath(home, NULL);
     if (canonical == NULL || !is_visible(list, canonical)) {
         return true;

@@ -12,12 +12,12 @@
 #include "base/clock.h"
 #include "base/limits.h"
 #include "base/memory.h"
+#include "os/host.h"
 #include "os/path.h"
 
 #include <dirent.h>
 #include <fcntl.h>
 #include <pthread.h>
-#include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -358,24 +358,9 @@ void sandbox_secrets_of_home(const char *home, secret_taker *take, void *context
                SECRET_READ_ONLY, take, context);
 }
 
-char *sandbox_secrets_home(void)
-{
-    const char *home = getenv("HOME");
-    struct passwd entry;
-    struct passwd *found = NULL;
-    char names[4096];
-    if (home != NULL && home[0] == '/') {
-        return memory_dup_string(home);
-    }
-    if (getpwuid_r(geteuid(), &entry, names, sizeof(names), &found) == 0 && found != NULL) {
-        return memory_dup_string(entry.pw_dir);
-    }
-    return NULL;
-}
-
 bool sandbox_secrets_shows_home(const char *workspace)
 {
-    auto_free char *home = sandbox_secrets_home();
+    auto_free char *home = host_home();
     auto_free char *canonical = home == NULL ? NULL : realpath(home, NULL);
     return canonical != NULL &&
            (strcmp(canonical, workspace) == 0 || path_is_below(canonical, workspace));

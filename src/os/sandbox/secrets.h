@@ -27,8 +27,5 @@ void sandbox_secrets_of_system(secret_taker *take, void *context);
 /** Name every secret that a home folder may hold. Any thread. */
 void sandbox_secrets_of_home(const char *home, secret_taker *take, void *context);
 
-/** The user's home folder: HOME, or what the system says. @return owned; NULL when unknown */
-char *sandbox_secrets_home(void);
-
 /** Whether a workspace (canonical) is the user's home folder, or above it. Any thread. */
 bool sandbox_secrets_shows_home(const char *workspace);

@@ -9,6 +9,7 @@
 #include "base/text/suggest.h"
 #include "policy/cedar/lexer.h"
 #include "policy/lint/lint_internal.h"
+#include "policy/vocabulary/severity.h"
 
 #include <string.h>
 
@@ -136,11 +137,41 @@ static bool is_limit_name(const char *name, size_t len)
     return row != NULL && row->is_optional;
 }
 
+static bool is_word(const char *name, size_t len, const char *word)
+{
+    return len == strlen(word) && memcmp(name, word, len) == 0;
+}
+
+/** Whether a policy asks a person, as it says. */
+static bool asks_person(const struct words *words)
+{
+    const struct cedar_text *value = policy_annotation(words->lint->policy, "on_deny", 7);
+    return value != NULL && strcmp(value->bytes, "ask") == 0;
+}
+
+/** How many persons must approve follows from it: a typing error must not make it fewer. */
+static void check_severity(struct words *words, size_t offset, const struct cedar_text *value)
+{
+    if (asks_person(words) && policy_severity_from_name(value->bytes) < 0) {
+        lint_report(words->lint, true, offset,
+                    "`@severity` of a policy that asks a person is low, medium, high or critical");
+    }
+}
+
+/** Profiles for agents of others ask by @handoff alone; the policies of runs do not. */
+static void check_handoff(struct words *words, size_t offset)
+{
+    if (!asks_person(words)) {
+        lint_report(words->lint, false, offset,
+                    "`@handoff` names the reason why a person is asked; without "
+                    "`@on_deny(\"ask\")` nobody is, and the denial stays final");
+    }
+}
+
 static void check_annotation(struct words *words, size_t offset)
 {
     const char *name = words->lexer.text + words->token.begin;
     size_t len = words->token.end - words->token.begin;
-    static const char on_deny[] = "on_deny";
     if (is_limit_name(name, len)) {
         lint_report(words->lint, false, offset,
                     "`@%.*s` is an annotation and limits nothing; the limit is what the "
@@ -148,8 +179,12 @@ static void check_annotation(struct words *words, size_t offset)
                     (int)len, name);
     }
     const struct cedar_text *value = policy_annotation(words->lint->policy, name, len);
-    if (len != sizeof(on_deny) - 1 || memcmp(name, on_deny, len) != 0 || value == NULL ||
-        strcmp(value->bytes, "ask") == 0) {
+    if (value != NULL && is_word(name, len, "severity")) {
+        check_severity(words, offset, value);
+    } else if (is_word(name, len, "handoff")) {
+        check_handoff(words, offset);
+    }
+    if (!is_word(name, len, "on_deny") || value == NULL || strcmp(value->bytes, "ask") == 0) {
         return;
     }
     auto_buf struct buf text = {0};

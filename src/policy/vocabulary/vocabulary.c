@@ -110,6 +110,8 @@ static const struct vocabulary_attribute attributes[] = {
              "limit in the run's own options, in active seconds"),
     ATTRIBUTE(OWNER_TOOL, CEDAR_STRING, "server", "server that offers the tool; \"\" = built in"),
     ATTRIBUTE(OWNER_TOOL, CEDAR_BOOL, "read_only", "whether the tool is declared as read-only"),
+    ATTRIBUTE(OWNER_TOOL, CEDAR_BOOL, "needs_confirmation",
+              "whether the role wants a person's approval of each call"),
     ATTRIBUTE(OWNER_MODEL, CEDAR_STRING, "provider", "provider of the model"),
 };
 #define ATTRIBUTE_COUNT (sizeof(attributes) / sizeof(attributes[0]))

@@ -76,6 +76,13 @@ const char *problem_meaning(enum problem_code code)
 void problem_write(enum problem_code code, const char *detail, const char *instance,
                    const char *errors, struct buf *ret_json)
 {
+    problem_write_error(code, detail, instance, errors, NULL, ret_json);
+}
+
+void problem_write_error(enum problem_code code, const char *detail, const char *instance,
+                         const char *errors, const struct problem_error *error,
+                         struct buf *ret_json)
+{
     auto_buf struct buf type = {0};
     buf_printf(&type, "urn:rondo:problem:%s", rows[code].name);
     struct json_writer writer = json_writer(ret_json);
@@ -90,6 +97,13 @@ void problem_write(enum problem_code code, const char *detail, const char *insta
     }
     if (errors != NULL) {
         json_write_raw(&writer, "errors", errors);
+    }
+    if (error != NULL) {
+        json_begin_object(&writer, "error");
+        json_write_string(&writer, "code", error->code);
+        json_write_string(&writer, "message", detail);
+        json_write_bool(&writer, "retryable", error->is_retryable);
+        json_end_object(&writer);
     }
     json_end_object(&writer);
 }

@@ -55,6 +55,18 @@ const char *problem_meaning(enum problem_code code);
 void problem_write(enum problem_code code, const char *detail, const char *instance,
                    const char *errors, struct buf *ret_json);
 
+/** What agents read beside a problem: a stable code, and whether the same request may work later.
+ */
+struct problem_error {
+    const char *code;
+    bool is_retryable;
+};
+
+/** The same with a member `error`. @param error NULL = none */
+void problem_write_error(enum problem_code code, const char *detail, const char *instance,
+                         const char *errors, const struct problem_error *error,
+                         struct buf *ret_json);
+
 /** The code that fits an error of the layers below. */
 enum problem_code problem_of_error(const struct rondo_error *err);
 

@@ -47,6 +47,7 @@ static void write_members(const struct store_run *run, const char *kind, const c
     text_cost_json(summary->cost_micro, &cost);
     json_write_string(writer, "run_id", run->id);
     json_write_string(writer, "agent_id", run->agent_id);
+    json_write_string(writer, "parent_id", run->parent[0] == '\0' ? NULL : run->parent);
     json_write_string(writer, "kind", kind);
     json_write_string(writer, "status", status);
     json_write_int(writer, "iteration", (int64_t)summary->iteration);

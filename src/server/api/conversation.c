@@ -93,6 +93,21 @@ static void write_trimmed(struct json_writer *writer, const struct journal_event
     json_write_int(writer, "dropped", dropped);
 }
 
+static void write_compacted(struct json_writer *writer, const struct journal_event *event)
+{
+    const struct event_history_compacted *compacted = &event->history_compacted;
+    write_head(writer, event, "compacted");
+    json_write_string(writer, "outcome", compacted->outcome);
+    json_write_string(writer, "model", compacted->model);
+    json_write_string(writer, "text", compacted->summary);
+    json_write_string(writer, "message", compacted->message);
+    json_write_int(writer, "messages", compacted->messages_before - compacted->replaced);
+    json_write_int(writer, "dropped", compacted->replaced);
+    json_write_int(writer, "tokens_in", compacted->tokens_in);
+    json_write_int(writer, "tokens_out", compacted->tokens_out);
+    json_write_int(writer, "duration_ns", compacted->duration_ns);
+}
+
 /** Words for the model; a repeated request has none of its own. */
 static bool has_prompt(const struct event_model_requested *event)
 {
@@ -110,6 +125,8 @@ static bool write_item(struct json_writer *writer, const struct journal_event *e
         write_prompt(writer, event);
     } else if (event->type == JOURNAL_MODEL_RETRYING) {
         write_retrying(writer, event);
+    } else if (event->type == JOURNAL_HISTORY_COMPACTED) {
+        write_compacted(writer, event);
     } else if (event->type == JOURNAL_HISTORY_TRIMMED) {
         write_trimmed(writer, event);
     } else {
@@ -153,15 +170,20 @@ static void send_page(struct call *call, struct conversation_page *page, uint64_
 
 void handle_conversation(struct call *call)
 {
-    static const char *const types[] = {"model.requested", "model.replied",   "model.retrying",
-                                        "tool.finished",   "history.trimmed", NULL};
+    static const char *const types[] = {"model.requested",
+                                        "model.replied",
+                                        "model.retrying",
+                                        "tool.finished",
+                                        "history.trimmed",
+                                        "history.compacted",
+                                        NULL};
     struct store_run run;
     struct rondo_error err = {0};
     struct conversation_page page = {0};
     int64_t before = 0;
     int64_t limit = 0;
     uint64_t reached = 0;
-    if (!call_find_run(call, &run) ||
+    if (!call_find_content(call, &run) ||
         !call_query_int(call, "before", 1, INT64_MAX, (int64_t)run.last_seq + 1, &before) ||
         !call_query_int(call, "limit", 1, MAX_PAGE, DEFAULT_PAGE, &limit)) {
         return;

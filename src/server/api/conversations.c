@@ -56,6 +56,10 @@ void handle_held_conversation(struct call *call)
     if (!find(call, &conversation)) {
         return;
     }
+    if (!call_sees_content(call, conversation.agent)) {
+        conversation_fini(&conversation);
+        return;
+    }
     if (conversation_write(&conversation, call_store(call), &json, &err) < 0) {
         call_error(call, &err);
     } else {

@@ -101,10 +101,15 @@ static bool read_selection(struct call *call, struct selection *ret_selection)
     return true;
 }
 
-static void stream(struct call *call, const char *run_id, int64_t by_default)
+/** @param run NULL = all runs */
+static void stream(struct call *call, const struct store_run *run, int64_t by_default)
 {
     struct selection selection;
-    struct hub_filter filter = {.run_id = run_id, .token = call->grant.digest};
+    const char *person = call->grant.person;
+    struct hub_filter filter = {.run_id = run == NULL ? NULL : run->id,
+                                .agent_of_run = run == NULL ? NULL : run->agent_id,
+                                .viewer = person[0] == '\0' ? NULL : person,
+                                .token = call->grant.digest};
     if (read_selection(call, &selection) && read_after(call, by_default, &filter.after) &&
         !answer_head(call)) {
         filter.types = (const char *const *)selection.types;
@@ -249,11 +254,11 @@ void handle_run_events(struct call *call)
 {
     struct store_run run;
     struct selection selection;
-    if (!call_find_run(call, &run)) {
+    if (!call_find_content(call, &run)) {
         return;
     }
     if (wants_stream(call)) {
-        stream(call, run.id, 0);
+        stream(call, &run, 0);
         return;
     }
     if (read_selection(call, &selection)) {
@@ -342,9 +347,27 @@ static void read_all_page(struct call *call, const struct selection *selection)
     }
 }
 
+/** Whether the caller sees all that it selects. @return false: a problem */
+static bool sees_selected(struct call *call)
+{
+    const char *agent = call_query(call, "agent");
+    char *const *agents = call->grant.agents;
+    bool is_seen = agent != NULL || agents != NULL || call_sees_content(call, NULL);
+    if (agent != NULL) {
+        return call_sees_content(call, agent);
+    }
+    for (size_t i = 0; is_seen && agents != NULL && agents[i] != NULL; i++) {
+        is_seen = call_sees_content(call, agents[i]);
+    }
+    return is_seen;
+}
+
 void handle_all_events(struct call *call)
 {
     struct selection selection;
+    if (!sees_selected(call)) {
+        return;
+    }
     if (wants_stream(call)) {
         stream(call, NULL, -1);
         return;

@@ -7,6 +7,8 @@
 #include "loop/runtime.h"
 #include "server/api/handlers.h"
 #include "source/intake/intake.h"
+#include "store/place.h"
+#include "telemetry/handoff_meter.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -52,7 +54,7 @@ static void add_store(struct server *server, struct server_gauges *gauges)
     add(gauges, "rondo_commit_batches_total", NULL, NULL, (double)counters.batches);
     add(gauges, "rondo_commit_events_total", NULL, NULL, (double)counters.events);
     add(gauges, "rondo_queue_length", "queue", "commits", (double)counters.waiting);
-    if (path != NULL && stat(path, &status) == 0) {
+    if (path != NULL && !store_is_in_database(path) && stat(path, &status) == 0) {
         add(gauges, "rondo_store_size_bytes", NULL, NULL, (double)status.st_size);
     }
 }
@@ -95,6 +97,26 @@ static void add_events(struct server *server, struct server_gauges *gauges)
     add(gauges, "rondo_queue_length", "queue", "triggers", (double)state.waiting);
 }
 
+static void add_given(void *context, const char *name, const char *labels, double value)
+{
+    struct server_gauges *gauges = context;
+    if (gauges->count < SERVER_GAUGES) {
+        char *kept = gauges->labels[gauges->count];
+        snprintf(kept, SERVER_LABEL_SIZE, "%s", labels);
+        gauges->rows[gauges->count++] = (struct metrics_gauge){name, kept, value};
+    }
+}
+
+static void add_handoffs(struct server *server, const struct orchestrator_state *state,
+                         struct server_gauges *gauges)
+{
+    add(gauges, "relaytrace_audit_chain_valid", NULL, NULL, state->is_chain_broken ? 0 : 1);
+    if (server->handoff_meter != NULL) {
+        handoff_meter_follow(server->handoff_meter);
+        handoff_meter_gauges(server->handoff_meter, clock_now(clock_system()), add_given, gauges);
+    }
+}
+
 static void add_telemetry(struct server *server, struct server_gauges *gauges)
 {
     if (server->options.telemetry == NULL) {
@@ -118,6 +140,7 @@ static void server_gauges_take(struct server *server, struct server_gauges *ret_
     add_monitor(server, ret_gauges);
     add_events(server, ret_gauges);
     add_telemetry(server, ret_gauges);
+    add_handoffs(server, &state, ret_gauges);
     add(ret_gauges, "rondo_http_streams", NULL, NULL, (double)hub_state(server->hub).streams);
 }
 

@@ -120,7 +120,7 @@ static void write_operation(struct json_object *root, const struct route *route,
     struct json_object *body = json_member(operation, "requestBody");
     buf_printf(out, "### %s %s\n\n%s. Scope: %s.", route->method, route->pattern,
                json_get_string(operation, "summary", ""),
-               route->is_public ? "none" : token_scope_name(route->scope));
+               route->is_public ? "none" : token_right_name(route->right));
     const char *description = json_get_string(operation, "description", "");
     buf_printf(out, "%s%s%s\n\n",
                route->needs_all_agents ? " Not for tokens limited to agents." : "",

@@ -10,6 +10,7 @@
 #include "policy/change.h"
 #include "policy/explanation.h"
 #include "policy/lint/lint.h"
+#include "policy/replica.h"
 #include "server/api/handlers.h"
 #include "store/find.h"
 
@@ -99,7 +100,8 @@ static void write_since(struct call *call, const struct ruleset *ruleset,
     struct since since = {.digest = ruleset == NULL ? "" : ruleset->digest};
     struct store *store = call_store(call);
     if (ruleset != NULL) {
-        store->ops->read_policies(store, ruleset->source, 0, take_newest, &since, NULL);
+        store->ops->read_policies(store, policy_history_source(ruleset->source), 0, take_newest,
+                                  &since, NULL);
     }
     call_write_time(writer, "changed", since.time_ns);
     json_write_string(writer, "by", since.by);
@@ -113,6 +115,7 @@ static void answer_policies(struct call *call)
     struct policy_findings findings = {0};
     struct ruleset *ruleset = NULL;
     const char *path = call->server->policy_path;
+    policy_replica_pull(call_store(call), path, NULL, NULL); /* Else the copy is shown as it is. */
     /* opens: only whether there are policies */
     bool is_built_in = !file_exists(path);
     if (policy_load(path, true, &findings, &ruleset, &err) < 0) {

@@ -389,10 +389,12 @@ static int write_detail(struct call *call, const struct summary *summary,
     const struct loop_spec *spec = &summary->spec;
     const struct run_state *state = &summary->state;
     auto_buf struct buf options = {0};
+    const char *person = call->grant.person[0] == '\0' ? NULL : call->grant.person;
+    bool is_hidden = server_hides_content(call->server, person, summary->run.agent_id);
     loop_spec_encode(spec, &options);
     run_json_members(&summary->run, spec->kind, call->server->options.orchestrator, writer);
     json_write_string(writer, "message", summary->message);
-    json_write_string(writer, "summary", summary->words);
+    json_write_string(writer, "summary", is_hidden ? NULL : summary->words);
     json_write_int(writer, "exit_code", rondo_status_exit_code(summary->run.summary.status));
     json_write_string(writer, "prompt", spec->prompt);
     write_model(spec, writer);
@@ -402,7 +404,11 @@ static int write_detail(struct call *call, const struct summary *summary,
     json_write_string(writer, "policy_sha256",
                       state->policy_sha256[0] == '\0' ? NULL : state->policy_sha256);
     write_violation(summary, writer);
-    write_plan(call, summary, writer);
+    if (is_hidden) {
+        json_write_null(writer, "plan"); /* The agent's own words, as its summary. */
+    } else {
+        write_plan(call, summary, writer);
+    }
     write_limits(call, summary, writer, err);
     json_write_string(writer, "limits_problem", err->message[0] == '\0' ? NULL : err->message);
     json_begin_array(writer, "conditions");
@@ -498,7 +504,7 @@ void handle_checkpoint(struct call *call)
     struct rondo_error err = {0};
     struct checkpoint checkpoint;
     int64_t number = 0;
-    if (!call_find_run(call, &run) || !handler_checkpoint_number(call, &number)) {
+    if (!call_find_content(call, &run) || !handler_checkpoint_number(call, &number)) {
         return;
     }
     if (checkpoint_load(call_store(call), run.id, (uint64_t)number, &checkpoint, &err) < 0) {

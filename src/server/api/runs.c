@@ -21,7 +21,8 @@
 #define MAX_DAMAGED 500
 
 /** Kinds of running that only a look at each run distinguishes. */
-static const char *const display_statuses[] = {"queued", "paused", "parked", "interrupted"};
+static const char *const display_statuses[] = {"queued", "paused", "waiting", "parked",
+                                               "interrupted"};
 #define DISPLAY_STATUSES (sizeof(display_statuses) / sizeof(display_statuses[0]))
 
 struct run_page {
@@ -135,6 +136,22 @@ static bool read_order(struct call *call, struct run_page *page)
     return false;
 }
 
+/** Which runs by the run that they work for. @return false: the answer is a problem */
+static bool read_family(struct call *call, struct run_page *page)
+{
+    static const char *const words[] = {"show", "hide", NULL};
+    int word = -1;
+    const char *parent = call_query(call, "parent");
+    if (parent != NULL && !id_is_valid(parent)) {
+        call_problem(call, PROBLEM_MALFORMED, "parent is not the id of a run");
+        return false;
+    }
+    page->query.parent = parent;
+    bool is_good = call_query_word(call, "children", words, &word);
+    page->query.is_top_only = word == 1;
+    return is_good;
+}
+
 static bool read_page(struct call *call, struct run_page *page)
 {
     int64_t limit = 0;
@@ -147,7 +164,7 @@ static bool read_page(struct call *call, struct run_page *page)
         call_problem(call, PROBLEM_MALFORMED, "q takes %d bytes at most", LIMIT_SEARCH_BYTES);
         return false;
     }
-    bool is_good = read_statuses(call, page) && read_order(call, page) &&
+    bool is_good = read_statuses(call, page) && read_order(call, page) && read_family(call, page) &&
                    call_query_int(call, "limit", 1, MAX_PAGE, DEFAULT_PAGE, &limit);
     page->room = (size_t)limit + 1; /* One more shows whether there is a next page. */
     return is_good;

@@ -8,6 +8,7 @@
 #include "server/answer/assets.h"
 #include "server/api/handlers.h"
 #include "server/api/openapi.h"
+#include "store/place.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -64,6 +65,14 @@ void handle_me(struct call *call)
     json_begin_object(&writer, NULL);
     json_write_string(&writer, "name", call->grant.name);
     json_write_string(&writer, "scope", token_scope_name(call->grant.scope));
+    json_begin_array(&writer, "rights");
+    for (unsigned right = RIGHT_READ; right <= RIGHT_REVEAL; right *= 2) {
+        if ((call->grant.rights & right) != 0) {
+            json_write_string(&writer, NULL, token_right_name((enum token_right)right));
+        }
+    }
+    json_end_array(&writer);
+    json_write_string(&writer, "person", call->grant.person[0] == '\0' ? NULL : call->grant.person);
     if (call->grant.agents == NULL) {
         json_write_null(&writer, "agents");
     } else {
@@ -84,6 +93,9 @@ static int64_t store_size(const char *path)
 {
     char log[4096];
     struct stat status;
+    if (store_is_in_database(path)) {
+        return 0; /* It is not on this machine. */
+    }
     int64_t size = path != NULL && stat(path, &status) == 0 ? status.st_size : 0;
     snprintf(log, sizeof(log), "%s-wal", path == NULL ? "" : path);
     return size + (path != NULL && stat(log, &status) == 0 ? status.st_size : 0);
@@ -98,7 +110,7 @@ static uint64_t write_store(struct call *call, bool is_failing, struct json_writ
     /* A token for some agents need not know where things lie. */
     bool is_shown = call->grant.agents == NULL && path != NULL;
     json_begin_object(writer, "store");
-    json_write_string(writer, "path", is_shown ? path : NULL);
+    json_write_string(writer, "path", is_shown ? call->server->store_name : NULL);
     json_write_int(writer, "size_bytes", store_size(path));
     json_write_bool(writer, "is_failing", has_failed || is_failing);
     json_write_int(writer, "position", (int64_t)position);

@@ -18,6 +18,7 @@ struct source_page {
     int64_t limit;
     int64_t shown;
     bool is_more;
+    struct roles_on_duty roles;     /* of events that wait */
     char last[REFUSAL_CURSOR_SIZE]; /* key of the last refusal that is shown */
 };
 
@@ -59,7 +60,7 @@ static bool write_request(const struct start_request *request, const char *id, v
     if (!page->is_more) {
         page->shown++;
         json_begin_object(page->writer, NULL);
-        show_request_members(request, page->writer);
+        show_request_members(request, &page->roles, page->writer);
         json_end_object(page->writer);
     }
     return !page->is_more;
@@ -76,7 +77,9 @@ void handle_queue(struct call *call)
     page.writer = &writer;
     json_begin_object(&writer, NULL);
     json_begin_array(&writer, "requests");
-    int r = start_requests_read(call_store(call), NULL, write_request, &page, &err);
+    int r = roles_on_duty_read(call_store(call), &page.roles, &err);
+    r = r < 0 ? r : start_requests_read(call_store(call), NULL, write_request, &page, &err);
+    roles_on_duty_fini(&page.roles);
     json_end_array(&writer);
     json_write_bool(&writer, "has_more", page.is_more);
     json_end_object(&writer);

@@ -111,7 +111,7 @@ static bool may_start(struct call *call, const struct loop_spec *spec)
 {
     struct rondo_error err = {0};
     struct start_rights rights = {call->server->workspace, call->server->store_path};
-    if (call->grant.scope >= TOKEN_ADMINISTER) {
+    if ((call->grant.rights & RIGHT_ADMINISTER) != 0) {
         return true;
     }
     int r = spec == NULL ? start_rights_check_body(&rights, call->body, &err)

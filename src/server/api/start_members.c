@@ -80,46 +80,47 @@ static const struct member_choice modes[] = {
 
 static const struct start_member table[] = {
     LIST("command", command, START_COMMAND),
-    TEXT("agent_id", agent_id, START_COMMAND, LIMIT_AGENT_ID_LEN),
-    NUMBER("iteration_timeout_ns", iteration_timeout_ns, START_COMMAND, 1, LIMIT_DURATION_NS),
-    NUMBER("first_output_ns", first_output_ns, START_COMMAND, 1, LIMIT_DURATION_NS),
-    NUMBER("silence_ns", silence_ns, START_COMMAND, 1, LIMIT_DURATION_NS),
-    CHOICE("sandbox", sandbox, START_COMMAND, tiers),
-    LIST("read", read_paths, START_COMMAND),
-    LIST("write", write_paths, START_COMMAND),
-    LIST("env", env_names, START_COMMAND),
+    TEXT("agent_id", agent_id, START_PROGRAM, LIMIT_AGENT_ID_LEN),
+    NUMBER("iteration_timeout_ns", iteration_timeout_ns, START_PROGRAM, 1, LIMIT_DURATION_NS),
+    NUMBER("first_output_ns", first_output_ns, START_PROGRAM, 1, LIMIT_DURATION_NS),
+    NUMBER("silence_ns", silence_ns, START_PROGRAM, 1, LIMIT_DURATION_NS),
+    CHOICE("sandbox", sandbox, START_PROGRAM, tiers),
+    LIST("read", read_paths, START_PROGRAM),
+    LIST("write", write_paths, START_PROGRAM),
+    LIST("env", env_names, START_PROGRAM),
+    TEXT("coding_agent", coding_agent, START_CODING, LIMIT_AGENT_ID_LEN),
     TEXT("role", role, START_ROLE, LIMIT_ROLE_FILE_BYTES),
     TEXT("role_file", role_file, START_ROLE, PATH_BYTES),
     CHOICE("mode", mode, START_ROLE, modes),
-    TEXT("model", model, START_ROLE, PATH_BYTES),
+    TEXT("model", model, START_ROLE | START_CODING, PATH_BYTES),
     NUMBER("token_budget", token_budget, START_ROLE, 1, MOST_NUMBER),
     LIST("allow_hosts", allow_hosts, START_ROLE),
     FLAG("dry_run", is_dry_run, START_ROLE),
     FLAG("accept_unprotected", accepts_unprotected, START_ROLE),
-    TEXT("prompt", prompt, START_BOTH, LIMIT_PROMPT_BYTES),
-    TEXT("workspace", workspace, START_BOTH, PATH_BYTES),
-    TEXT("policy", policy, START_BOTH, PATH_BYTES),
+    TEXT("prompt", prompt, START_ALL, LIMIT_PROMPT_BYTES),
+    TEXT("workspace", workspace, START_ALL, PATH_BYTES),
+    TEXT("policy", policy, START_ALL, PATH_BYTES),
     {.name = "conditions",
      .kind = MEMBER_CONDITIONS,
-     .of = START_BOTH,
+     .of = START_ALL,
      .offset = AT(conditions),
      .high = LIMIT_CONDITIONS},
-    NUMBER("max_iterations", max_iterations, START_BOTH, 1, LIMIT_MAX_ITERATIONS),
-    NUMBER("max_tokens", max_tokens, START_BOTH, 1, MOST_NUMBER),
+    NUMBER("max_iterations", max_iterations, START_ALL, 1, LIMIT_MAX_ITERATIONS),
+    NUMBER("max_tokens", max_tokens, START_ALL, 1, MOST_NUMBER),
     {.name = "max_cost",
      .kind = MEMBER_MONEY,
-     .of = START_BOTH,
+     .of = START_ALL,
      .offset = AT(max_cost_micro),
      .low = 1,
      .high = MOST_NUMBER},
-    NUMBER("time_limit_ns", time_limit_ns, START_BOTH, 1, LIMIT_DURATION_NS),
-    NUMBER("delay_ns", delay_ns, START_BOTH, 0, LIMIT_DURATION_NS),
-    NUMBER("checkpoint_interval", checkpoint_interval, START_BOTH, 1, LIMIT_MAX_ITERATIONS),
-    NUMBER("max_failures", max_failures, START_BOTH, 1, LIMIT_MAX_ITERATIONS),
-    CHOICE("durability", durability, START_BOTH, durabilities),
-    FLAG("exclusive", is_exclusive, START_BOTH),
-    FLAG("allow_network", allow_network, START_BOTH),
-    CHOICE("verifier_sandbox", verifier_sandbox, START_BOTH, tiers),
+    NUMBER("time_limit_ns", time_limit_ns, START_ALL, 1, LIMIT_DURATION_NS),
+    NUMBER("delay_ns", delay_ns, START_ALL, 0, LIMIT_DURATION_NS),
+    NUMBER("checkpoint_interval", checkpoint_interval, START_ALL, 1, LIMIT_MAX_ITERATIONS),
+    NUMBER("max_failures", max_failures, START_ALL, 1, LIMIT_MAX_ITERATIONS),
+    CHOICE("durability", durability, START_ALL, durabilities),
+    FLAG("exclusive", is_exclusive, START_ALL),
+    FLAG("allow_network", allow_network, START_ALL),
+    CHOICE("verifier_sandbox", verifier_sandbox, START_ALL, tiers),
     {0},
 };
 
@@ -128,17 +129,17 @@ static const struct start_member table[] = {
 static const struct start_member condition_table[] = {
     {.name = "name",
      .kind = MEMBER_TEXT,
-     .of = START_BOTH,
+     .of = START_ALL,
      .offset = IN_CONDITION(name),
      .high = LIMIT_CONDITION_NAME_LEN},
     {.name = "command",
      .kind = MEMBER_TEXT,
-     .of = START_BOTH,
+     .of = START_ALL,
      .offset = IN_CONDITION(command),
      .high = LIMIT_COMMAND_BYTES},
     {.name = "timeout_ns",
      .kind = MEMBER_NUMBER,
-     .of = START_BOTH,
+     .of = START_ALL,
      .offset = IN_CONDITION(timeout_ns),
      .low = 1,
      .high = LIMIT_DURATION_NS},
@@ -338,7 +339,10 @@ static int read_member(const struct target *target, const struct start_member *m
     }
     if ((member->of & kind) == 0) {
         return error_set(err, RONDO_ERR_INVALID, "%s%s: has no meaning for a run of %s",
-                         target->prefix, name, kind == START_ROLE ? "a role" : "a worker command");
+                         target->prefix, name,
+                         kind == START_ROLE     ? "a role"
+                         : kind == START_CODING ? "a coding agent"
+                                                : "a worker command");
     }
     return value == NULL ? 0 : read_value(target, member, value, err);
 }
@@ -394,7 +398,7 @@ int start_condition_read(struct json_object *conditions, size_t index,
     snprintf(prefix, sizeof(prefix), "conditions[%zu].", index);
     *ret_condition = (struct start_condition){0};
     struct target target = {.values = ret_condition, .prefix = prefix};
-    int r = read_object(&target, condition_table, START_BOTH, object, err);
+    int r = read_object(&target, condition_table, START_ALL, object, err);
     if (r == 0 && ret_condition->name == NULL) {
         r = error_set(err, RONDO_ERR_INVALID, "%sname: is missing", prefix);
     }

@@ -14,7 +14,9 @@ struct json_object;
 /** What kinds of runs a member is for. */
 #define START_COMMAND 1U
 #define START_ROLE    2U
-#define START_BOTH    (START_COMMAND | START_ROLE)
+#define START_CODING  4U
+#define START_PROGRAM (START_COMMAND | START_CODING)
+#define START_ALL     (START_PROGRAM | START_ROLE)
 
 /** Values of a request. Texts are borrowed from it; numbers are 0 and texts NULL when absent. */
 struct start_members {
@@ -24,6 +26,7 @@ struct start_members {
     char **env_names;
     char **allow_hosts;
     const char *agent_id;
+    const char *coding_agent;
     const char *role;
     const char *role_file;
     const char *model;
@@ -61,7 +64,7 @@ struct start_condition {
 
 /**
  * Read and check the members. A member that is null counts as absent.
- * @param kind START_COMMAND or START_ROLE: members of the other kind are refused
+ * @param kind START_COMMAND, START_CODING or START_ROLE: members of the others are refused
  * @param ret_members start_members_fini(), also after an error
  * @return 0; RONDO_ERR_INVALID or RONDO_ERR_LIMIT, the message begins with "PATH: "
  */

@@ -16,6 +16,7 @@
 #include "role/role.h"
 #include "server/api/start_members.h"
 #include "worker/body.h"
+#include "worker/coding_spec.h"
 
 #include <errno.h>
 #include <json-c/json.h>
@@ -191,6 +192,21 @@ static int check_spec(const struct loop_spec *spec, struct rondo_error *err)
     return r;
 }
 
+/** What runs of a program have. */
+static int apply_program(const struct building *building, struct loop_spec *spec,
+                         struct rondo_error *err)
+{
+    const struct start_members *members = &building->members;
+    spec->iteration_timeout_ns = members->iteration_timeout_ns;
+    spec->first_output_ns = members->first_output_ns;
+    spec->silence_ns = members->silence_ns;
+    replace_number(&spec->verifier_tier, members->sandbox, -1);
+    replace_number(&spec->worker_tier, members->sandbox, -1);
+    spec->env_names = dup_given(members->env_names);
+    int r = find_paths(building, members->read_paths, "read", &spec->read_paths, err);
+    return r < 0 ? r : find_paths(building, members->write_paths, "write", &spec->write_paths, err);
+}
+
 static int build_command(struct building *building, struct loop_spec *spec, struct rondo_error *err)
 {
     const struct start_members *members = &building->members;
@@ -203,14 +219,39 @@ static int build_command(struct building *building, struct loop_spec *spec, stru
                                                : memory_dup_string(members->agent_id);
     spec->prompt = memory_dup_string(members->prompt);
     spec->workspace = memory_dup_string(building->workspace);
-    spec->iteration_timeout_ns = members->iteration_timeout_ns;
-    spec->first_output_ns = members->first_output_ns;
-    spec->silence_ns = members->silence_ns;
-    replace_number(&spec->verifier_tier, members->sandbox, -1);
-    replace_number(&spec->worker_tier, members->sandbox, -1);
-    spec->env_names = dup_given(members->env_names);
-    int r = find_paths(building, members->read_paths, "read", &spec->read_paths, err);
-    return r < 0 ? r : find_paths(building, members->write_paths, "write", &spec->write_paths, err);
+    return apply_program(building, spec, err);
+}
+
+/** A coding agent: its record is pinned when the sandbox is known, which decides its permissions.
+ */
+static int build_coding(struct building *building, struct loop_spec *spec, struct rondo_error *err)
+{
+    const struct start_members *members = &building->members;
+    const struct coding_options options = {
+        .name = members->coding_agent,
+        .config_folder = building->options->config_folder,
+        .model = members->model,
+        .prices_file = building->options->prices_file,
+    };
+    if (members->coding_agent == NULL) {
+        return error_set(err, RONDO_ERR_INVALID, "coding_agent: is null");
+    }
+    if (members->prompt == NULL) {
+        return error_set(err, RONDO_ERR_INVALID, "prompt: is missing: what is the agent to do?");
+    }
+    spec->agent_id =
+        memory_dup_string(members->agent_id == NULL ? members->coding_agent : members->agent_id);
+    spec->prompt = memory_dup_string(members->prompt);
+    spec->workspace = memory_dup_string(building->workspace);
+    int r = apply_program(building, spec, err);
+    if (r == 0) {
+        struct rondo_error why = {0};
+        r = coding_spec_set(&options, spec, &why);
+        if (r < 0) { /* Also one that is not installed: the request is wrong here. */
+            r = error_set(err, RONDO_ERR_INVALID, "coding_agent: %s", why.message);
+        }
+    }
+    return r;
 }
 
 static int check_role_members(const struct start_members *members, struct rondo_error *err)
@@ -337,8 +378,9 @@ static int build(struct building *building, unsigned kind, struct loop_spec *spe
 {
     int r = find_workspace(building, err);
     if (r == 0) {
-        r = kind == START_ROLE ? build_role(building, spec, err)
-                               : build_command(building, spec, err);
+        r = kind == START_ROLE     ? build_role(building, spec, err)
+            : kind == START_CODING ? build_coding(building, spec, err)
+                                   : build_command(building, spec, err);
     }
     if (r == 0) {
         r = apply_common(building, spec, err);
@@ -352,21 +394,24 @@ static int build(struct building *building, unsigned kind, struct loop_spec *spe
     return r < 0 ? r : check_spec(spec, err);
 }
 
-/** Which kind of run is asked for. @return 0 with START_ROLE or START_COMMAND */
+/** Which kind of run is asked for. */
 static int find_kind(struct json_object *request, unsigned *ret_kind, struct rondo_error *err)
 {
     if (!json_object_is_type(request, json_type_object)) {
         return error_set(err, RONDO_ERR_INVALID, "a request must be a JSON object");
     }
     bool has_command = json_object_object_get_ex(request, "command", NULL);
+    bool has_coding = json_object_object_get_ex(request, "coding_agent", NULL);
     bool has_role = json_object_object_get_ex(request, "role", NULL) ||
                     json_object_object_get_ex(request, "role_file", NULL);
-    if (has_command == has_role) {
+    if (has_command + has_coding + has_role != 1) {
         return error_set(err, RONDO_ERR_INVALID,
-                         has_role ? "command: a run has a command or a role, not both"
-                                  : "command: give command, role or role_file");
+                         has_command || has_coding || has_role
+                             ? "command: a run has a command, a coding agent or a role, and only "
+                               "one of them"
+                             : "command: give command, coding_agent, role or role_file");
     }
-    *ret_kind = has_role ? START_ROLE : START_COMMAND;
+    *ret_kind = has_role ? START_ROLE : has_coding ? START_CODING : START_COMMAND;
     return 0;
 }
 

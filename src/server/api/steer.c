@@ -88,7 +88,7 @@ static bool may_execute_again(struct call *call, const char *run_id)
     struct rondo_error err = {0};
     struct summary summary;
     struct start_rights rights = {call->server->workspace, call->server->store_path};
-    if (call->grant.scope >= TOKEN_ADMINISTER) {
+    if ((call->grant.rights & RIGHT_ADMINISTER) != 0) {
         return true;
     }
     if (summary_load(call_store(call), run_id, &summary, &err) < 0) {

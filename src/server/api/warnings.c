@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Warnings, the sinks that they go to, and their deliveries. */
 #include "alert/sink.h"
+#include "handoff/desks/desks.h"
 #include "server/api/handlers.h"
+#include "server/api/inbox_call.h"
 
 #include <json-c/json.h>
 #include <stdio.h>
@@ -16,6 +18,8 @@
 
 struct warning_list {
     struct call *call;
+    struct handoff_store
+        handoffs; /**< taken before: while the store is read it is asked nothing else */
     struct json_writer *writer;
     int64_t limit;
     int64_t shown;
@@ -32,6 +36,28 @@ static bool is_reached(const struct call *call, const char *json)
             token_grant_covers(&call->grant, json_get_string(warning, "agent_id", "")));
 }
 
+/** Write a warning. One from before there was a rule may repeat a value that it hides. */
+static void write_warning(const struct warning_list *list, const char *json)
+{
+    auto_json struct json_object *warning = NULL;
+    struct json_writer *writer = list->writer;
+    const char *person = list->call->grant.person;
+    (void)json_parse(json, strlen(json), &warning, NULL);
+    const char *kind = json_get_string(warning, "kind", "");
+    bool is_of_call = strcmp(kind, warning_kind_name(WARNING_HANDOFF)) == 0 ||
+                      strcmp(kind, warning_kind_name(WARNING_POLICY)) == 0;
+    struct redact_view view = desks_view(list->handoffs.desks, person[0] == '\0' ? NULL : person,
+                                         json_get_string(warning, "agent_id", NULL), NULL);
+    if (!is_of_call || !redact_hides(&view)) {
+        json_write_raw(writer, NULL, json);
+        return;
+    }
+    json_object_object_add(
+        warning, "message",
+        json_object_new_string("a rule of the desk file hides from you what it is about"));
+    json_write_raw(writer, NULL, json_object_to_json_string_ext(warning, JSON_C_TO_STRING_PLAIN));
+}
+
 static bool take_warning(const char *id, const char *json, void *context)
 {
     struct warning_list *list = context;
@@ -40,7 +66,7 @@ static bool take_warning(const char *id, const char *json, void *context)
         return false;
     }
     if (is_reached(list->call, json)) {
-        json_write_raw(list->writer, NULL, json);
+        write_warning(list, json);
         list->shown++;
     }
     snprintf(list->last, sizeof(list->last), "%s", id);
@@ -68,7 +94,7 @@ void handle_warnings(struct call *call)
 {
     struct rondo_error err = {0};
     struct warning_query query = {.limit = MAX_LOOKED_AT + 1};
-    struct warning_list list = {.call = call};
+    struct warning_list list = {.call = call, .handoffs = call_handoffs(call)};
     if (!read_query(call, &query, &list.limit)) {
         return;
     }

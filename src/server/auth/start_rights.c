@@ -149,7 +149,8 @@ int start_rights_check_body(const struct start_rights *rights, struct json_objec
 /** What a spec has that only the scope administer gives. */
 static int check_sandbox(const struct loop_spec *spec, struct rondo_error *err)
 {
-    if (spec->command != NULL && spec->worker_tier == SANDBOX_NONE) {
+    bool runs_program = spec->command != NULL || spec->coding != NULL;
+    if (runs_program && spec->worker_tier == SANDBOX_NONE) {
         return refuse("sandbox", "a command without a sandbox (give \"namespace\" or \"landlock\")",
                       err);
     }

@@ -15,6 +15,7 @@
 #include "base/random.h"
 
 #include <json-c/json.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,17 +30,44 @@
 /** The time of the last use is written at most so often. */
 #define USE_NS (60 * NS_PER_S)
 
-static const char *const scope_names[] = {"none", "read", "operate", "administer"};
+static const struct {
+    const char *name;
+    enum token_right named_after; /**< the right that only this scope adds */
+    unsigned rights;
+} scopes[TOKEN_SCOPE_COUNT] = {
+    [TOKEN_NONE] = {"none", 0, 0},
+    [TOKEN_READ] = {"read", RIGHT_READ, RIGHT_READ},
+    [TOKEN_OPERATE] = {"operate", RIGHT_OPERATE, RIGHT_READ | RIGHT_OPERATE},
+    [TOKEN_ADMINISTER] = {"administer", RIGHT_ADMINISTER,
+                          RIGHT_READ | RIGHT_OPERATE | RIGHT_ADMINISTER},
+    [TOKEN_DECIDE] = {"decide", RIGHT_DECIDE, RIGHT_READ | RIGHT_DECIDE},
+    [TOKEN_REVEAL] = {"reveal", RIGHT_REVEAL, RIGHT_READ | RIGHT_DECIDE | RIGHT_REVEAL},
+    [TOKEN_AGENT] = {"agent", RIGHT_AGENT, RIGHT_AGENT},
+};
 
 const char *token_scope_name(enum token_scope scope)
 {
-    return scope_names[scope];
+    return scopes[scope].name;
+}
+
+unsigned token_scope_rights(enum token_scope scope)
+{
+    return scopes[scope].rights;
+}
+
+const char *token_right_name(enum token_right right)
+{
+    enum token_scope scope = TOKEN_READ;
+    while (scope < TOKEN_AGENT && scopes[scope].named_after != right) {
+        scope++;
+    }
+    return scopes[scope].name;
 }
 
 static bool token_scope_from_name(const char *name, enum token_scope *ret_scope)
 {
-    for (enum token_scope i = TOKEN_READ; i <= TOKEN_ADMINISTER; i++) {
-        if (strcmp(name, scope_names[i]) == 0) {
+    for (enum token_scope i = TOKEN_READ; i < TOKEN_SCOPE_COUNT; i++) {
+        if (strcmp(name, scopes[i].name) == 0) {
             *ret_scope = i;
             return true;
         }
@@ -53,6 +81,7 @@ void token_grant_fini(struct token_grant *grant)
         free(grant->agents[i]);
     }
     free(grant->agents);
+    explicit_bzero(&grant->keys, sizeof(grant->keys));
     *grant = (struct token_grant){0};
 }
 
@@ -121,6 +150,48 @@ static int check_agents(const char *const *agents, struct rondo_error *err)
                : 0;
 }
 
+static int check_signing(const struct token_spec *spec, struct rondo_error *err)
+{
+    struct signing_key key;
+    if (spec->signing == SIGNING_NONE && spec->public_key == NULL) {
+        return 0;
+    }
+    if (spec->scope != TOKEN_AGENT || spec->signing == SIGNING_NONE) {
+        return error_set(err, RONDO_ERR_INVALID,
+                         "only requests with a token of scope agent are signed");
+    }
+    int r = spec->public_key == NULL ? 0 : signing_key_read(spec->public_key, &key, err);
+    return r == 0 && spec->public_key != NULL && key.kind != SIGNING_PUBLIC
+               ? error_set(err, RONDO_ERR_INVALID,
+                           "a public key begins with whpk_; keep the secret one where the agent "
+                           "runs")
+               : r;
+}
+
+static bool is_of_person(enum token_scope scope)
+{
+    return (token_scope_rights(scope) & RIGHT_DECIDE) != 0;
+}
+
+static int check_scope(const struct token_spec *spec, struct rondo_error *err)
+{
+    if (spec->person != NULL && !is_of_person(spec->scope) && spec->scope != TOKEN_AGENT) {
+        return error_set(err, RONDO_ERR_INVALID,
+                         "only tokens of the scopes decide, reveal and agent are a person's");
+    }
+    if (spec->scope == TOKEN_AGENT && spec->agents == NULL) {
+        return error_set(err, RONDO_ERR_INVALID,
+                         "a token of scope agent names the agents that it is for");
+    }
+    int r = spec->person == NULL ? 0 : check_name(spec->person, err);
+    if (r < 0) {
+        error_prefix(err, "while reading the person");
+        return r;
+    }
+    r = check_signing(spec, err);
+    return r < 0 ? r : check_agents(spec->agents, err);
+}
+
 static bool count_document(const struct store_document *document, void *context)
 {
     (void)document;
@@ -139,59 +210,154 @@ static int check_count(struct store *store, struct rondo_error *err)
                : r;
 }
 
-static void write_document(const char *name, enum token_scope scope, const char *const *agents,
-                           int64_t expires_ns, struct buf *ret_json)
+/** Whose it is. */
+static const char *person_of(const struct token_spec *spec)
+{
+    return spec->person == NULL && is_of_person(spec->scope) ? spec->name : spec->person;
+}
+
+static void write_document(const struct token_spec *spec, char *ret_secret, struct buf *ret_json)
 {
     struct json_writer writer = json_writer(ret_json);
     json_begin_object(&writer, NULL);
-    json_write_string(&writer, "name", name);
-    json_write_string(&writer, "scope", token_scope_name(scope));
-    if (agents == NULL) {
+    json_write_string(&writer, "name", spec->name);
+    json_write_string(&writer, "scope", token_scope_name(spec->scope));
+    if (is_of_person(spec->scope) || spec->person != NULL) {
+        json_write_string(&writer, "person", person_of(spec));
+    }
+    if (spec->agents == NULL) {
         json_write_null(&writer, "agents");
     } else {
         json_begin_array(&writer, "agents");
-        for (size_t i = 0; agents[i] != NULL; i++) {
-            json_write_string(&writer, NULL, agents[i]);
+        for (size_t i = 0; spec->agents[i] != NULL; i++) {
+            json_write_string(&writer, NULL, spec->agents[i]);
         }
         json_end_array(&writer);
     }
     json_write_int(&writer, "created_ns", clock_now(clock_system()));
-    json_write_int(&writer, "expires_ns", expires_ns);
+    json_write_int(&writer, "expires_ns", spec->expires_ns);
+    token_keys_write(&writer, spec->signing, spec->public_key, ret_secret);
     json_end_object(&writer);
 }
 
-int token_create(struct store *store, const char *name, enum token_scope scope,
-                 const char *const *agents, int64_t expires_ns, char ret_token[TOKEN_SIZE],
-                 struct rondo_error *err)
+/* ---- Who asks and who decides --------------------------------------------------------------- */
+
+/** A look at all tokens of agents. */
+struct token_search {
+    const char *person; /**< without "user:" */
+    const char *agent_id;
+    const char *parent_id;
+    bool is_found;
+};
+
+static bool has_agent(struct json_object *agents, const char *agent_id)
+{
+    for (size_t i = 0; i < json_length(agents); i++) {
+        const char *name = json_object_get_string(json_object_array_get_idx(agents, i));
+        if (name != NULL && strcmp(name, agent_id) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool take_side(const struct store_document *document, void *context)
+{
+    struct token_search *search = context;
+    auto_json struct json_object *token = NULL;
+    if (json_parse(document->data, document->data_len, &token, NULL) < 0 ||
+        strcmp(json_get_string(token, "scope", ""), scopes[TOKEN_AGENT].name) != 0) {
+        return true;
+    }
+    struct json_object *agents = json_member(token, "agents");
+    bool is_owner = strcmp(json_get_string(token, "person", ""), search->person) == 0;
+    search->is_found =
+        has_agent(agents, search->person) ||
+        (is_owner && (has_agent(agents, search->agent_id) || has_agent(agents, search->parent_id)));
+    return !search->is_found;
+}
+
+bool token_is_of_agent(struct store *store, const char *person, const char *agent_id,
+                       const char *parent_id)
+{
+    const char *colon = strchr(person, ':');
+    struct token_search search = {colon == NULL ? person : colon + 1, agent_id, parent_id, false};
+    struct store_document_query query = {.collection = COLLECTION};
+    int r = store->ops->read_documents(store, &query, take_side, &search, NULL);
+    return r < 0 || search.is_found;
+}
+
+static bool take_decider(const struct store_document *document, void *context)
+{
+    const struct token_spec **spec = context;
+    auto_json struct json_object *token = NULL;
+    enum token_scope scope = TOKEN_NONE;
+    if (json_parse(document->data, document->data_len, &token, NULL) == 0 &&
+        token_scope_from_name(json_get_string(token, "scope", ""), &scope) && is_of_person(scope)) {
+        const char *person = json_get_string(token, "person", "");
+        for (size_t i = 0; (*spec)->agents[i] != NULL; i++) {
+            if (strcmp((*spec)->agents[i], person) == 0) {
+                *spec = NULL;
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+/** An agent has no token with which it would decide, not even about what others ask. */
+static int check_sides(struct store *store, const struct token_spec *spec, struct rondo_error *err)
+{
+    struct store_document_query query = {.collection = COLLECTION};
+    const struct token_spec *left = spec;
+    bool is_agent = false;
+    int r = 0;
+    if (is_of_person(spec->scope)) {
+        is_agent = token_is_of_agent(store, person_of(spec), "", "");
+    } else if (spec->scope == TOKEN_AGENT) {
+        r = store->ops->read_documents(store, &query, take_decider, &left, err);
+        is_agent = left == NULL;
+    }
+    return r == 0 && is_agent
+               ? error_set(err, RONDO_ERR_INVALID,
+                           "an agent and a person who decides cannot have the same name; choose "
+                           "another name")
+               : r;
+}
+
+int token_create(struct store *store, const struct token_spec *spec, char ret_token[TOKEN_SIZE],
+                 char *ret_secret, struct rondo_error *err)
 {
     char token[TOKEN_SIZE];
     char hex[DIGEST_HEX_SIZE];
     auto_buf struct buf data = {0};
     auto_buf struct buf entry = {0};
-    int r = check_name(name, err);
-    r = r < 0 ? r : check_agents(agents, err);
+    int r = check_name(spec->name, err);
+    r = r < 0 ? r : check_scope(spec, err);
     r = r < 0 ? r : check_count(store, err);
+    r = r < 0 ? r : check_sides(store, spec, err);
     if (r < 0) {
         return r;
     }
     make_text(token);
     digest_of(token, hex);
-    write_document(name, scope, agents, expires_ns, &data);
+    write_document(spec, ret_secret, &data);
     buf_printf(&entry, "{\"digest\":\"%s\"}", hex);
     struct store_change changes[] = {
-        {STORE_PUT, COLLECTION_NAMES, name, entry.data, entry.len, 0},
+        {STORE_PUT, COLLECTION_NAMES, spec->name, entry.data, entry.len, 0},
         {STORE_PUT, COLLECTION, hex, data.data, data.len, 0},
     };
     bool is_applied = false;
     r = store->ops->change_documents(store, changes, 2, &is_applied, err);
     if (r == 0 && !is_applied) {
         r = error_set(err, RONDO_ERR_INVALID, "there is a token named %s already; revoke it first",
-                      name);
+                      spec->name);
     }
     if (r == 0) {
         memcpy(ret_token, token, sizeof(token));
     }
     explicit_bzero(token, sizeof(token));
+    explicit_bzero(data.data, data.len);
     return r;
 }
 
@@ -243,6 +409,51 @@ int token_revoke(struct store *store, const char *name, struct rondo_error *err)
     return store->ops->change_documents(store, changes, 3, &is_applied, err);
 }
 
+/** @return 1 it is done, 0 somebody changed it meanwhile, or a code */
+static int try_rotate(struct store *store, const char *hex, int64_t now_ns, int64_t overlap_ns,
+                      char *ret_secret, struct rondo_error *err)
+{
+    struct copied found = {0};
+    auto_json struct json_object *token = NULL;
+    bool is_applied = false;
+    int r = get(store, COLLECTION, hex, &found, err);
+    auto_free char *data = found.data;
+    r = r < 0 ? r : data == NULL ? RONDO_ERR_NOT_FOUND : json_parse(data, found.len, &token, err);
+    r = r < 0 ? r : token_keys_rotate(token, now_ns, overlap_ns, ret_secret, err);
+    if (r < 0) {
+        return r;
+    }
+    const char *text = json_object_to_json_string_ext(token, JSON_C_TO_STRING_PLAIN);
+    struct store_change change = {STORE_PUT, COLLECTION,   hex,
+                                  text,      strlen(text), (int64_t)found.version};
+    r = store->ops->change_documents(store, &change, 1, &is_applied, err);
+    return r < 0 ? r : is_applied ? 1 : 0;
+}
+
+int token_rotate(struct store *store, const char *name, int64_t now_ns, int64_t overlap_ns,
+                 char *ret_secret, struct rondo_error *err)
+{
+    struct copied entry = {0};
+    auto_json struct json_object *object = NULL;
+    int r = check_name(name, err);
+    r = r < 0 ? r : get(store, COLLECTION_NAMES, name, &entry, err);
+    if (r < 0) {
+        return r;
+    }
+    auto_free char *data = entry.data;
+    if (data == NULL || json_parse(data, entry.len, &object, NULL) < 0) {
+        return error_set(err, RONDO_ERR_NOT_FOUND, "there is no token named %s", name);
+    }
+    for (r = 0; r == 0;) { /* Who was faster has rotated it, too: that happens TOKEN_KEYS times. */
+        r = try_rotate(store, json_get_string(object, "digest", "-"), now_ns, overlap_ns,
+                       ret_secret, err);
+    }
+    if (r == RONDO_ERR_NOT_FOUND) {
+        return error_set(err, r, "there is no token named %s", name);
+    }
+    return r < 0 ? r : 0;
+}
+
 /* ---- Lists ---------------------------------------------------------------------------------- */
 
 struct token_listing {
@@ -278,6 +489,8 @@ static void write_token(struct json_object *token, struct json_writer *writer)
     json_begin_object(writer, NULL);
     json_write_string(writer, "name", json_get_string(token, "name", "?"));
     json_write_string(writer, "scope", json_get_string(token, "scope", "?"));
+    json_write_string(writer, "person", json_get_string(token, "person", NULL));
+    json_write_string(writer, "signing", json_get_string(token, "signing", "none"));
     json_write_raw(writer, "agents",
                    agents == NULL
                        ? "null"
@@ -322,9 +535,27 @@ int token_list(struct store *store, struct buf *ret_json, struct rondo_error *er
 
 /* ---- Checking ------------------------------------------------------------------------------- */
 
-static void note_use(struct store *store, const char *hex, int64_t now_ns)
+/** Of the digest, where its use is remembered. */
+static uint64_t use_of(const char *hex)
+{
+    uint64_t id = 0;
+    for (size_t i = 0; i < 16; i++) {
+        id = id << 4 | (uint64_t)(hex[i] <= '9' ? hex[i] - '0' : hex[i] - 'a' + 10);
+    }
+    return id;
+}
+
+void token_note_use(struct store *store, struct token_uses *uses, const char *hex, int64_t now_ns)
 {
     struct copied use = {0};
+    uint64_t id = use_of(hex);
+    struct token_use *known = &uses->uses[id % TOKEN_USES];
+    bool is_known = atomic_load(&known->id) == id && now_ns - atomic_load(&known->time_ns) < USE_NS;
+    if (is_known || hex[0] == '\0') {
+        return;
+    }
+    atomic_store(&known->time_ns, now_ns);
+    atomic_store(&known->id, id);
     if (get(store, COLLECTION_USE, hex, &use, NULL) < 0) {
         return;
     }
@@ -400,7 +631,16 @@ int token_check(struct store *store, const char *token, int64_t now_ns,
     }
     read_grant(object, ret_grant);
     ret_grant->scope = scope;
+    ret_grant->rights = token_scope_rights(scope);
+    if (is_of_person(scope)) {
+        snprintf(ret_grant->person, sizeof(ret_grant->person), "user:%.*s", NAME_LEN,
+                 json_get_string(object, "person", json_get_string(object, "name", "?")));
+    }
+    const char *person = json_get_string(object, "person", "");
+    if (scope == TOKEN_AGENT && person[0] != '\0') {
+        snprintf(ret_grant->owner, sizeof(ret_grant->owner), "user:%.*s", NAME_LEN, person);
+    }
+    token_keys_read(object, now_ns, &ret_grant->keys);
     memcpy(ret_grant->digest, hex, sizeof(hex));
-    note_use(store, hex, now_ns);
     return 0;
 }

@@ -333,6 +333,7 @@ static int64_t wait_ns(struct hub *hub)
     pthread_mutex_lock(&hub->lock);
     int64_t table_ns = hub_table_wait_ns(hub, now);
     bool has_streams = !LIST_EMPTY(&hub->streams);
+    longest = hub->table.streams > 0 && longest > HUB_INBOX_NS ? HUB_INBOX_NS : longest;
     pthread_mutex_unlock(&hub->lock);
     longest = has_streams ? longest : writer_pace(hub->options.writer, longest);
     return table_ns < longest ? table_ns : longest;
@@ -343,6 +344,7 @@ static void tick(struct hub *hub)
     int64_t now = clock_monotonic(clock_system());
     hub_table_look(hub);
     hub_table_tick(hub, now);
+    hub_inbox_look(hub);
     pthread_mutex_lock(&hub->lock);
     hub_stream_beat(hub, now);
     pthread_mutex_unlock(&hub->lock);

@@ -22,6 +22,8 @@ struct metrics;
 #define HUB_HEARTBEAT_NS INT64_C(15000000000)
 /** Rows of runs are sent at most so often. */
 #define HUB_ROWS_NS INT64_C(200000000)
+/** Changes of handoffs by other processes are looked for so often, while there is a reader. */
+#define HUB_INBOX_NS INT64_C(200000000)
 /** Streams are woken at most so often; so many commits cost one write a stream. */
 #define HUB_PACE_NS INT64_C(20000000)
 
@@ -30,8 +32,12 @@ struct hub_options {
     struct orchestrator *orchestrator; /**< knows which runs are queued; or NULL */
     struct metrics *metrics;           /**< counts what the hub reads, and the time of the writer's
                                             commits: outlives the last of them; or NULL */
-    int64_t heartbeat_ns;              /**< 0 = HUB_HEARTBEAT_NS */
-    size_t ring_bytes;                 /**< 0 = HUB_RING_BYTES */
+    /** Whether somebody may no longer see what an agent said and did (call_sees_content); NULL =
+     * never. @param viewer NULL = no person @param agent_id NULL = any */
+    bool (*is_hidden)(void *context, const char *viewer, const char *agent_id);
+    void *is_hidden_context;
+    int64_t heartbeat_ns; /**< 0 = HUB_HEARTBEAT_NS */
+    size_t ring_bytes;    /**< 0 = HUB_RING_BYTES */
 };
 
 int hub_start(const struct hub_options *options, struct hub **ret_hub, struct rondo_error *err);
@@ -45,9 +51,11 @@ struct hub_filter {
     const char *run_id;        /**< one run: ids of frames are seqs; NULL = all: positions */
     const char *const *agents; /**< NULL-terminated; NULL = all */
     const char *const *types;  /**< NULL-terminated; NULL = all */
-    const char *token; /**< digest of the caller's token: the stream ends when that counts no more;
-                            "" or NULL = no token */
-    int64_t after;     /**< id of the last frame seen; -1 = begin with what comes now */
+    const char *token;  /**< digest of the caller's token: the stream ends when that counts no more;
+                             "" or NULL = no token */
+    const char *viewer; /**< the person who reads; NULL = no person */
+    const char *agent_of_run; /**< with run_id: whose run it is */
+    int64_t after;            /**< id of the last frame seen; -1 = begin with what comes now */
 };
 
 /** Answer an exchange with a stream of events. Adds its Content-Type; other headers before. */

@@ -6,6 +6,7 @@
  *               the runs that they belong to
  * hub_stream.c  streams of events: from the store until they have caught up, then from the ring
  * hub_table.c   streams of the table of runs
+ * hub_inbox.c   what happened to handoffs, for those
  *
  * One lock covers the ring, the runs, the list of streams and how far each stream is. A stream's
  * own frames are touched only by the thread that reads it. The store is never called under the
@@ -120,6 +121,8 @@ struct hub {
     uint64_t backfilled;
     bool is_draining;
     struct hub_table table;
+    uint64_t inbox_position; /**< last entry of the audit chain that was told; the hub's thread */
+    bool is_inbox_known;
 };
 
 /** A frame that a stream is about to send. */
@@ -153,6 +156,8 @@ struct hub_stream {
     /* Only of the thread that reads: */
     char token[DIGEST_HEX_SIZE]; /**< digest; "" = none */
     int64_t checked_ns;          /**< when it was looked up last */
+    char *viewer;                /**< NULL = no person */
+    char *agent_of_run;          /**< NULL = those of `agents` */
     bool is_greeted;
     bool is_over;
     struct hub_frame *frames; /**< taken from the store: HUB_BACKFILL_EVENTS; NULL when live */
@@ -214,5 +219,7 @@ void hub_table_welcome(struct hub *hub);
 int64_t hub_table_wait_ns(const struct hub *hub, int64_t now_ns);
 /** Publish rows when it is time to. By the hub's thread, not under the lock. */
 void hub_table_tick(struct hub *hub, int64_t now_ns);
+/** Tell streams of the table what happened to handoffs. By the hub's thread, not under the lock. */
+void hub_inbox_look(struct hub *hub);
 /** The next frame of a stream of the table. @return 1 with the stream's text set, 0 = none */
 int hub_table_next(struct hub_stream *stream);

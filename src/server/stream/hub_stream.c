@@ -218,17 +218,35 @@ static void greet(struct hub_stream *stream)
     stream->head_len = (size_t)len;
 }
 
+/** Whether rules that came into force meanwhile hide what the stream shows. */
+static bool is_hidden(const struct hub_stream *stream)
+{
+    const struct hub_options *options = &stream->hub->options;
+    if (options->is_hidden == NULL || stream->is_table) {
+        return false;
+    }
+    if (stream->agent_of_run != NULL || stream->agents == NULL) {
+        return options->is_hidden(options->is_hidden_context, stream->viewer, stream->agent_of_run);
+    }
+    bool is_any = false;
+    for (char *const *agent = stream->agents; *agent != NULL && !is_any; agent++) {
+        is_any = options->is_hidden(options->is_hidden_context, stream->viewer, *agent);
+    }
+    return is_any;
+}
+
 /** Whether the stream's caller may still see it. A silent stream is checked with its heartbeat. */
 static bool is_allowed(struct hub_stream *stream)
 {
     int64_t now_ns = clock_monotonic(clock_system());
-    if (stream->token[0] == '\0' ||
-        now_ns - stream->checked_ns < stream->hub->options.heartbeat_ns) {
+    if (now_ns - stream->checked_ns < stream->hub->options.heartbeat_ns) {
         return true;
     }
     stream->checked_ns = now_ns;
-    return token_still_counts(writer_store(stream->hub->options.writer), stream->token,
-                              clock_now(clock_system()));
+    bool is_known =
+        stream->token[0] == '\0' || token_still_counts(writer_store(stream->hub->options.writer),
+                                                       stream->token, clock_now(clock_system()));
+    return is_known && !is_hidden(stream);
 }
 
 /** What comes before events: the greeting, the farewell. @return 1 = a frame, -1 = the end, or 0 */
@@ -346,6 +364,8 @@ static void free_stream(struct hub_stream *stream)
     hub_text_unref(stream->text);
     http_stream_unref(stream->http);
     memory_free_list(stream->agents);
+    free(stream->viewer);
+    free(stream->agent_of_run);
     memory_free_list(stream->types);
     free(stream);
 }
@@ -442,6 +462,8 @@ void hub_stream_open(struct hub *hub, struct http_exchange *exchange,
     stream->is_table = is_table;
     stream->agents = memory_dup_list(filter->agents);
     stream->types = memory_dup_list(filter->types);
+    stream->viewer = memory_dup_string(filter->viewer);
+    stream->agent_of_run = memory_dup_string(filter->agent_of_run);
     stream->wrote_ns = clock_monotonic(clock_system());
     stream->checked_ns = stream->wrote_ns;
     snprintf(stream->token, sizeof(stream->token), "%s",

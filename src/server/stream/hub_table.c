@@ -180,7 +180,8 @@ static void publish_row(struct hub *hub, struct hub_run *run)
 static struct hub_text *counts_new(struct hub *hub, char *const *agents)
 {
     struct store *store = writer_store(hub->options.writer);
-    struct store_run_query query = {.agents = (const char *const *)agents};
+    /* As the lists of runs that people look at: attempts at tasks are seen with their PRD's run. */
+    struct store_run_query query = {.agents = (const char *const *)agents, .is_top_only = true};
     struct store_run_counts counts;
     if (store->ops->count_runs(store, &query, &counts, NULL) < 0) {
         return NULL;

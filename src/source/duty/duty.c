@@ -14,6 +14,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <malloc.h>
 #include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -191,6 +192,7 @@ static void upkeep(struct duty *duty)
     if (r < 0) {
         duty_log(duty, "%s", err.message);
     }
+    malloc_trim(0); /* A burst of events is over: what it used need not stay. */
 }
 
 static void *duty_main(void *context)

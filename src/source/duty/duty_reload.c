@@ -11,10 +11,12 @@
 #include "base/memory.h"
 #include "os/state_folder.h"
 #include "os/trust.h"
+#include "role/folder.h"
 #include "source/duty/duty_internal.h"
 
 #include <dirent.h>
 #include <errno.h>
+#include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,29 +30,6 @@
     (IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE | IN_CREATE | IN_ONLYDIR)
 
 /* ---- Finding -------------------------------------------------------------------------------- */
-
-static bool has_ending(const char *name, const char *ending)
-{
-    size_t len = strlen(name);
-    size_t ending_len = strlen(ending);
-    return len > ending_len && strcmp(name + len - ending_len, ending) == 0;
-}
-
-static bool is_role_name(const char *name)
-{
-    return name[0] != '.' && (has_ending(name, ".yaml") || has_ending(name, ".yml"));
-}
-
-static bool is_folder(const char *path)
-{
-    struct stat status;
-    return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
-}
-
-static int select_role(const struct dirent *entry)
-{
-    return is_role_name(entry->d_name) ? 1 : 0;
-}
 
 static struct duty_role *find_file(struct duty *duty, const char *path)
 {
@@ -100,22 +79,14 @@ static bool is_new_folder(const struct duty *duty, const char *path)
 
 static int add_folder(struct duty *duty, const char *path, struct rondo_error *err)
 {
-    struct dirent **entries = NULL;
+    char **files = NULL;
     bool is_new = is_new_folder(duty, path);
-    int count = scandir(path, &entries, select_role, alphasort);
-    if (count < 0) {
-        return error_set_errno(err, RONDO_ERR_IO, errno, "cannot read the folder %s", path);
+    int r = role_folder_list(path, &files, err);
+    for (size_t i = 0; r == 0 && files[i] != NULL; i++) {
+        add_file(duty, files[i], is_new);
     }
-    for (int i = 0; i < count; i++) {
-        auto_buf struct buf file = {0};
-        buf_printf(&file, "%s/%s", path, entries[i]->d_name);
-        if (!is_folder(buf_string(&file))) {
-            add_file(duty, buf_string(&file), is_new);
-        }
-        free(entries[i]);
-    }
-    free(entries);
-    return 0;
+    memory_free_list(files);
+    return r;
 }
 
 /* ---- Reading -------------------------------------------------------------------------------- */
@@ -304,7 +275,7 @@ static void watch_skills(struct folder_watch *watch, const char *path)
     for (const struct dirent *entry; folder != NULL && (entry = readdir(folder)) != NULL;) {
         auto_buf struct buf child = {0};
         buf_printf(&child, "%s/%s", path, entry->d_name);
-        if (entry->d_name[0] != '.' && is_folder(buf_string(&child))) {
+        if (entry->d_name[0] != '.' && role_folder_is(buf_string(&child))) {
             watch_folder(watch, buf_string(&child));
         }
     }
@@ -332,7 +303,7 @@ static void watch_places(struct duty *duty)
     int highest = duty->highest_watch;
     for (const struct duty_role *role = duty->roles; role != NULL; role = role->next) {
         for (size_t i = 0; role->places != NULL && role->places[i] != NULL; i++) {
-            if (is_folder(role->places[i])) {
+            if (role_folder_is(role->places[i])) {
                 watch_skills(&watch, role->places[i]);
             } else {
                 auto_free char *folder = folder_of(role->places[i]);
@@ -352,7 +323,7 @@ int duty_read_roles(struct duty *duty, struct rondo_error *err)
     }
     for (size_t i = 0; duty->paths[i] != NULL; i++) {
         int r = 0;
-        if (is_folder(duty->paths[i])) {
+        if (role_folder_is(duty->paths[i])) {
             r = add_folder(duty, duty->paths[i], err);
         } else {
             add_file(duty, duty->paths[i], !duty->is_started);
@@ -378,7 +349,7 @@ int duty_read_roles(struct duty *duty, struct rondo_error *err)
 static void note_folder(struct duty *duty, const char *path)
 {
     struct rondo_error err = {0};
-    if (is_folder(path) && is_in_reach(duty, path) && is_new_folder(duty, path) &&
+    if (role_folder_is(path) && is_in_reach(duty, path) && is_new_folder(duty, path) &&
         trust_confirm(TRUST_DUTY, path, folder_mark, sizeof(folder_mark), &err) < 0) {
         duty_log(duty, "%s", err.message);
     }
@@ -406,7 +377,7 @@ static void watch_role(struct folder_watch *watch, const char *path)
 {
     auto_buf struct buf folder = {0};
     buf_append_string(&folder, path);
-    if (!is_folder(path)) {
+    if (!role_folder_is(path)) {
         char *slash = strrchr(folder.data, '/');
         *(slash == NULL ? folder.data : slash) = '\0';
         folder.len = strlen(folder.data);
@@ -488,7 +459,7 @@ static bool is_of_roles(const struct duty *duty, const struct inotify_event *eve
     if ((event->mask & IN_CREATE) != 0 || (event->mask & IN_ISDIR) != 0) {
         return (event->mask & IN_ISDIR) != 0 && is_skill_folder(duty, event);
     }
-    return is_role_name(name) || has_ending(name, ".md") || strcmp(name, ".env") == 0 ||
+    return role_folder_has(name) || fnmatch("*.md", name, 0) == 0 || strcmp(name, ".env") == 0 ||
            is_place(duty, name);
 }
 

@@ -25,7 +25,8 @@ void show_source_members(const struct source_status *status, struct json_writer 
     json_write_raw(writer, "details", status->details);
 }
 
-void show_request_members(const struct start_request *request, struct json_writer *writer)
+void show_request_members(const struct start_request *request, const struct roles_on_duty *roles,
+                          struct json_writer *writer)
 {
     auto_buf struct buf prompt = {0};
     json_write_string(writer, "run_id", request->id);
@@ -33,6 +34,7 @@ void show_request_members(const struct start_request *request, struct json_write
     json_write_string(writer, "kind", request->kind);
     json_write_string(writer, "source", request->source);
     json_write_string(writer, "mode", start_mode_name(request->mode));
+    json_write_bool(writer, "on_duty", roles_on_duty_have(roles, request->role));
     json_write_time(writer, "received", request->received_ns);
     write_or_null(writer, "key", request->key);
     template_show(request->prompt, SHOWN_PROMPT_BYTES, &prompt);

@@ -11,5 +11,6 @@
 
 /** Write the members of an object that is open (docs/api.md). */
 void show_source_members(const struct source_status *status, struct json_writer *writer);
-void show_request_members(const struct start_request *request, struct json_writer *writer);
+void show_request_members(const struct start_request *request, const struct roles_on_duty *roles,
+                          struct json_writer *writer);
 void show_refusal_members(const struct start_refusal *refusal, struct json_writer *writer);

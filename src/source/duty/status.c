@@ -3,9 +3,13 @@
 #include "source/duty/status.h"
 
 #include "base/json/json.h"
+#include "base/memory.h"
 #include "loop/owner.h"
 
 #include <json-c/json.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 void source_status_encode(const struct source_status *status, struct buf *ret_json)
 {
@@ -56,4 +60,38 @@ int source_statuses_read(struct store *store, source_status_fn *fn, void *contex
     struct status_reading reading = {.fn = fn, .context = context};
     struct store_document_query query = {.collection = SOURCE_COLLECTION};
     return store->ops->read_documents(store, &query, read_status, &reading, err);
+}
+
+static bool note_role(const struct source_status *status, void *context)
+{
+    struct roles_on_duty *roles = context;
+    if (status->is_on_duty && !roles_on_duty_have(roles, status->role)) {
+        roles->names = memory_resize(roles->names, roles->count + 1, sizeof(*roles->names));
+        snprintf(roles->names[roles->count++], sizeof(*roles->names), "%s", status->role);
+    }
+    return true;
+}
+
+int roles_on_duty_read(struct store *store, struct roles_on_duty *ret_roles,
+                       struct rondo_error *err)
+{
+    *ret_roles = (struct roles_on_duty){0};
+    return source_statuses_read(store, note_role, ret_roles, err);
+}
+
+bool roles_on_duty_have(const struct roles_on_duty *roles, const char *role)
+{
+    /* Sources come in the order of their roles, so the last one is it most of the time. */
+    for (size_t i = roles->count; i > 0; i--) {
+        if (strcmp(roles->names[i - 1], role) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void roles_on_duty_fini(struct roles_on_duty *roles)
+{
+    free(roles->names);
+    *roles = (struct roles_on_duty){0};
 }

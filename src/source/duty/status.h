@@ -27,6 +27,18 @@ struct source_status {
 /** Append the JSON of a document. */
 void source_status_encode(const struct source_status *status, struct buf *ret_json);
 
+/** Roles that daemons keep, as far as can be known. */
+struct roles_on_duty {
+    char (*names)[LIMIT_AGENT_ID_LEN + 1];
+    size_t count;
+};
+
+/** @param ret_roles roles_on_duty_fini(), always */
+int roles_on_duty_read(struct store *store, struct roles_on_duty *ret_roles,
+                       struct rondo_error *err);
+bool roles_on_duty_have(const struct roles_on_duty *roles, const char *role);
+void roles_on_duty_fini(struct roles_on_duty *roles);
+
 /** @return false to end */
 typedef bool source_status_fn(const struct source_status *status, void *context);
 

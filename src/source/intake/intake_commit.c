@@ -82,6 +82,7 @@ void intake_changes_add_refusal(struct intake *intake, struct intake_changes *ch
         auto_buf struct buf text = {0};
         refusal_sentence(refusal, &text);
         struct notice notice = {
+            .kind = WARNING_EVENT,
             .agent_id = refusal->role,
             .message = buf_string(&text),
             .time_ns = refusal->time_ns,

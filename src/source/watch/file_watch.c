@@ -5,15 +5,16 @@
  * never by how many events the kernel reported: what an editor writes under another name and
  * renames is one change, and a file that came and went is none.
  *
- * The mark is the picture. It is written after the events of a batch; a crash before leaves the old
- * one, so the same changes are found again and submitted with the same keys, which the intake
- * knows.
+ * The mark is the picture. A small one changes with each event, in its transaction. A large one is
+ * written after the events of a batch; a crash before leaves the old one, so the same changes are
+ * found again and submitted with the same keys, which the intake knows for seven days.
  */
 #include "base/auto.h"
 #include "base/clock.h"
 #include "base/digest.h"
 #include "base/error.h"
 #include "base/json/json.h"
+#include "base/limits.h"
 #include "base/memory.h"
 #include "base/parse.h"
 #include "source/source.h"
@@ -215,9 +216,22 @@ static void write_context(const struct watched_file *file, const char *change, s
     json_end_object(&writer);
 }
 
+/** The picture as it is once a file was reported, with the number of the batch after that. */
+static void write_mark(struct file_watch *watch, struct watched_file *file,
+                       const struct watched_state *state, struct buf *ret_mark)
+{
+    struct watched_state before = file->known;
+    file->known = *state;
+    watch->picture.batch++;
+    watch_picture_encode(&watch->picture, ret_mark);
+    watch->picture.batch--;
+    file->known = before;
+}
+
+/** @param mark NULL = the picture is stored later */
 static int submit(struct file_watch *watch, const struct watched_file *file,
-                  const struct watched_state *state, struct intake_result *ret_result,
-                  struct rondo_error *err)
+                  const struct watched_state *state, const char *mark,
+                  struct intake_result *ret_result, struct rondo_error *err)
 {
     const char *change = change_of(file, state);
     auto_buf struct buf prompt = {0};
@@ -244,6 +258,7 @@ static int submit(struct file_watch *watch, const struct watched_file *file,
         .group = file->path,
         .context = buf_string(&context),
         .conversation = talk.len == 0 ? NULL : buf_string(&talk),
+        .mark = mark,
     };
     return source_submit(&watch->source, &event, ret_result, err);
 }
@@ -282,12 +297,18 @@ static int report_file(struct file_watch *watch, struct watched_file *file, int6
         settle(watch, file, &state);
         return 0;
     }
-    int r = submit(watch, file, &state, &result, err);
+    auto_buf struct buf mark = {0};
+    bool has_mark = watch->picture.count <= LIMIT_WATCH_MARK_FILES && !watch->is_changed;
+    if (has_mark) {
+        write_mark(watch, file, &state, &mark);
+    }
+    int r = submit(watch, file, &state, has_mark ? buf_string(&mark) : NULL, &result, err);
     if (r < 0 || result.outcome == INTAKE_FULL) {
         watch->full_ns = r < 0 ? watch->full_ns : now_ns;
         return r;
     }
-    watch->is_changed = true;
+    watch->picture.batch += has_mark ? 1 : 0;
+    watch->is_changed = !has_mark;
     settle(watch, file, &state);
     return 1;
 }

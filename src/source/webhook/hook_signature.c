@@ -8,8 +8,8 @@
 #include "base/json/json.h"
 #include "base/limits.h"
 #include "base/memory.h"
-#include "base/parse.h"
 #include "base/text/base64.h"
+#include "base/text/signing.h"
 #include "tool/builtin/http_call.h"
 
 #include <stdlib.h>
@@ -167,68 +167,27 @@ static enum hook_verdict verify_github(const struct hook_key *key,
     return hmac_equal(given, expected, sizeof(expected)) ? HOOK_GENUINE : HOOK_FORGED;
 }
 
-/** Whether one item of the list, "v1,BASE64", is the code. */
-static bool is_signature(const char *item, size_t len, const unsigned char *expected)
-{
-    static const char version[] = "v1,";
-    enum { BASE64_LEN = (DIGEST_SIZE + 2) / 3 * 4 };
-    char text[BASE64_LEN + 1];
-    unsigned char given[DIGEST_SIZE + 1]; /* the padding counts as room */
-    size_t given_len = 0;
-    size_t head = sizeof(version) - 1;
-    if (len != head + BASE64_LEN || strncmp(item, version, head) != 0) {
-        return false;
-    }
-    memcpy(text, item + head, BASE64_LEN);
-    text[BASE64_LEN] = '\0';
-    return base64_decode(text, given, sizeof(given), &given_len) && given_len == DIGEST_SIZE &&
-           hmac_equal(given, expected, DIGEST_SIZE);
-}
-
-/** Whether a list with blanks has the code among its first LIMIT_HOOK_SIGNATURES items. */
-static bool has_signature(const char *list, const unsigned char *expected)
-{
-    bool is_found = false;
-    for (unsigned i = 0; i < LIMIT_HOOK_SIGNATURES && *list != '\0'; i++) {
-        size_t len = strcspn(list, " ");
-        is_found |= is_signature(list, len, expected);
-        list += len;
-        list += strspn(list, " ");
-    }
-    return is_found;
-}
-
-static void sign_standard(const struct hook_key *key, const struct hook_message *message,
-                          unsigned char *ret_code)
-{
-    struct hmac hmac = hmac_begin(key->secret.bytes, key->secret.len);
-    hmac_add(&hmac, message->webhook_id, strlen(message->webhook_id));
-    hmac_add(&hmac, ".", 1);
-    hmac_add(&hmac, message->webhook_timestamp, strlen(message->webhook_timestamp));
-    hmac_add(&hmac, ".", 1);
-    hmac_add(&hmac, message->body, message->len);
-    hmac_finish(&hmac, ret_code);
-}
-
 static enum hook_verdict verify_standard(const struct hook_key *key,
                                          const struct hook_message *message)
 {
-    int64_t time_s = 0;
-    unsigned char expected[DIGEST_SIZE];
-    const char *time = message->webhook_timestamp;
-    /* A dot in the id would let the end of an id pass for a timestamp. */
-    if (message->webhook_id == NULL || strchr(message->webhook_id, '.') != NULL ||
-        message->webhook_signature == NULL || time == NULL ||
-        parse_int(time, 0, INT64_MAX / 2, &time_s, NULL) < 0) {
+    struct signed_message sent = {
+        .id = message->webhook_id,
+        .timestamp = message->webhook_timestamp,
+        .signature = message->webhook_signature,
+        .body = message->body,
+        .len = message->len,
+    };
+    switch (signing_verify_shared(key->secret.bytes, key->secret.len, &sent, message->now_s)) {
+    case SIGNING_GENUINE:
+        return HOOK_GENUINE;
+    case SIGNING_MISSING:
         return HOOK_MISSING;
-    }
-    sign_standard(key, message, expected);
-    if (!has_signature(message->webhook_signature, expected)) {
+    case SIGNING_FORGED:
         return HOOK_FORGED;
+    case SIGNING_STALE:
+        return HOOK_STALE;
     }
-    bool is_stale =
-        time_s < message->now_s - HOOK_TOLERANCE_S || time_s > message->now_s + HOOK_TOLERANCE_S;
-    return is_stale ? HOOK_STALE : HOOK_GENUINE;
+    return HOOK_FORGED;
 }
 
 /** Digests are compared, so that neither content nor length shows in the time. */

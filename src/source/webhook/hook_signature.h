@@ -7,7 +7,7 @@
  *             deliveries" in GitHub's documentation)
  *   standard  webhook-id, webhook-timestamp, webhook-signature of Standard Webhooks 1.0:
  * HMAC-SHA256 over "ID.TIMESTAMP.BODY" with the bytes after "whsec_"; several signatures, of which
- *             one suffices; a timestamp that is HOOK_TOLERANCE_S off is stale
+ *             one suffices; a timestamp that is SIGNING_TOLERANCE_S off is stale
  *   bearer    Authorization: Bearer SECRET
  *
  * Pure but for memory; any thread. Secrets never appear in messages.
@@ -23,9 +23,6 @@
 
 struct dotenv;
 struct json_object;
-
-/** Seconds that the clocks of sender and receiver may differ. */
-#define HOOK_TOLERANCE_S 300
 
 enum hook_scheme {
     HOOK_UNSIGNED = 0, /**< `unsigned: true`: anybody may call */

@@ -14,8 +14,10 @@
 #include "base/memory.h"
 #include "os/file.h"
 #include "os/state_folder.h"
+#include "store/locate/database.h"
 #include "store/locate/origin.h"
 #include "store/log_files.h"
+#include "store/postgres/postgres.h"
 #include "store/sqlite/sqlite.h"
 #include "store/store.h"
 
@@ -135,11 +137,16 @@ static bool begins_with_scheme(const char *text)
 
 static int locate_given(const char *given, char **ret_path, struct rondo_error *err)
 {
+    if (store_database_is_address(given)) {
+        return store_database_place(given, ret_path, err);
+    }
     if (begins_with_scheme(given + strspn(given, " \t"))) {
+        /* The rest of it may be a secret. */
         return error_set(err, RONDO_ERR_INVALID,
-                         "the store %s is a URL, and Rondo keeps runs in a file: give the path of "
-                         "a file on a local disk (./NAME for a file that has such a name)",
-                         given);
+                         "the store %.*s... is a URL of an unknown kind: give the path of a "
+                         "file on a local disk (./NAME for a file that has such a name), or an "
+                         "address that begins with postgresql://",
+                         (int)strcspn(given, ":") + 1, given);
     }
     if (given[0] == '/') {
         *ret_path = memory_dup_string(given);
@@ -193,14 +200,18 @@ static int locate_default(bool may_create, char **ret_path, struct rondo_error *
     return r;
 }
 
+/** What the user names, be it by the environment. NULL = nothing. */
+static const char *chosen(const char *given)
+{
+    given = given == NULL ? getenv("RONDO_STORE") : given;
+    return given != NULL && given[0] != '\0' ? given : NULL;
+}
+
 int store_locate(const char *given, bool may_create, char **ret_path, struct rondo_error *err)
 {
-    if (given == NULL) {
-        given = getenv("RONDO_STORE");
-    }
-    bool is_given = given != NULL && given[0] != '\0';
-    return is_given ? locate_given(given, ret_path, err)
-                    : locate_default(may_create, ret_path, err);
+    given = chosen(given);
+    return given != NULL ? locate_given(given, ret_path, err)
+                         : locate_default(may_create, ret_path, err);
 }
 
 /** Whether there is nothing yet that could decide anything. */
@@ -268,10 +279,29 @@ static int create(const char *path, struct store **ret_store, struct rondo_error
     return r < 0 ? r : open_own(real, true, ret_store, err);
 }
 
+/** The server says who may do what there; nothing on this machine could be forged. */
+static int open_database(const char *address, enum store_access access, struct store **ret_store,
+                         char **ret_path, struct rondo_error *err)
+{
+    const struct store_postgres_options options = {.address = address,
+                                                   .may_create = access == STORE_CREATING};
+    auto_free char *path = NULL;
+    int r = store_database_place(address, &path, err);
+    r = r < 0 ? r : store_postgres_open(&options, ret_store, err);
+    if (r == 0 && ret_path != NULL) {
+        *ret_path = steal_pointer(&path);
+    }
+    return r;
+}
+
 int store_open_default(const char *given, enum store_access access, struct store **ret_store,
                        char **ret_path, struct rondo_error *err)
 {
     bool may_create = access == STORE_CREATING;
+    const char *name = chosen(given);
+    if (name != NULL && store_database_is_address(name)) {
+        return open_database(name, access, ret_store, ret_path, err);
+    }
     auto_free char *path = NULL;
     int r = store_locate(given, may_create, &path, err);
     if (r < 0) {

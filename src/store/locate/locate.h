@@ -15,9 +15,10 @@ struct store;
  * directory up, the first folder that has one in the user's state folder (os/state_folder.h) or,
  * from Rondo 0.1, in `.rondo/rondo.db`; else, when one may be made, in the state folder for the
  * working directory. What belongs to another user is skipped: a store decides which
- * commands a resume runs. RONDO_ERR_INVALID for a URL; RONDO_ERR_DENIED when `.rondo` or the
- * file in it is a link or no regular file.
- * @param given      path or NULL
+ * commands a resume runs. For the address of a database it is a file in a folder of this machine
+ * (store/locate/database.h). RONDO_ERR_INVALID for another URL; RONDO_ERR_DENIED when `.rondo` or
+ * the file in it is a link or no regular file.
+ * @param given      path, address or NULL
  * @param may_create whether a store may be made: then the project's folder is (mode 0700)
  * @param ret_path   absolute path, owned by the caller; the file itself need not exist
  * @return 0; RONDO_ERR_NOT_FOUND when there is none and it may not be created; or the error of the

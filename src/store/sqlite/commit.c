@@ -40,7 +40,9 @@ static int read_state(struct sqlite_connection *writer, const struct store_batch
     sqlite_bind_string(statement, 1, batch->run_id);
     sqlite_bind_unsigned(statement, 2, batch->mail_taken);
     r = sqlite_step_row(writer, statement, "read a run", err);
-    int damage = r == 1 ? sqlite_row_numbers(writer, statement, "a run", err) : 0;
+    int damage = r == 1 ? row_numbers(sqlite_row(writer, statement),
+                                      sqlite3_column_count(statement), "a run", err)
+                        : 0;
     r = damage < 0 ? damage : r;
     if (r == 1) {
         *ret_state = (struct commit_state){
@@ -224,7 +226,7 @@ static int update_run(struct sqlite_connection *writer, const struct commit_stat
     sqlite_bind_unsigned(statement, 14, state->row.last_checkpoint);
     sqlite_bind_number(statement, 15, state->last_checkpoint_key);
     sqlite_bind_number(statement, 16, summary->warnings);
-    sqlite_bind_number(statement, 17, summary->is_paused);
+    sqlite_bind_number(statement, 17, row_pause(summary));
     sqlite_bind_number(statement, 18, now.monotonic_ns);
     r = sqlite_run(writer, statement, "update a run", err);
     if (r == 0 && batch->lease_ns == 0) {

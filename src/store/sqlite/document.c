@@ -8,8 +8,11 @@
  */
 #include "base/buf.h"
 #include "base/clock.h"
+#include "base/error.h"
 #include "store/rules.h"
 #include "store/sqlite/internal.h"
+
+#include <string.h>
 
 /** Version of the document that a change names; 0 when there is none. */
 static int read_version(struct sqlite_connection *writer, const struct store_change *change,
@@ -25,7 +28,8 @@ static int read_version(struct sqlite_connection *writer, const struct store_cha
     r = sqlite_step_row(writer, statement, "read a document", err);
     *ret_version = 0;
     if (r == 1) {
-        r = sqlite_row_numbers(writer, statement, "a document", err);
+        r = row_numbers(sqlite_row(writer, statement), sqlite3_column_count(statement),
+                        "a document", err);
         *ret_version = (uint64_t)sqlite3_column_int64(statement, 0);
     }
     sqlite3_reset(statement);
@@ -79,7 +83,7 @@ static int ask_update(struct sqlite_connection *writer, const struct store_updat
     sqlite_bind_string(statement, 2, update->key);
     r = sqlite_step_row(writer, statement, "read a document", err);
     if (r == 1) {
-        r = sqlite_row_document(writer, statement, &document, err);
+        r = row_document(sqlite_row(writer, statement), &document, err);
     }
     if (r == 0) {
         r = update->change(update->context, document.data, document.data_len, ret_data) ? 1 : 0;
@@ -153,6 +157,30 @@ int sqlite_change_documents(struct store *base, const struct store_change *chang
     return r;
 }
 
+int sqlite_next_collection(struct store *base, const char *after,
+                           char ret_name[STORE_COLLECTION_LEN + 1], struct rondo_error *err)
+{
+    struct sqlite_store *store = (struct sqlite_store *)base;
+    sqlite3_stmt *statement;
+    struct sqlite_connection *reader = NULL;
+    int r = sqlite_read_begin(store, SQL_DOCUMENT_COLLECTION, &reader, &statement, err);
+    if (r < 0) {
+        return r;
+    }
+    sqlite_bind_string(statement, 1, after);
+    r = sqlite_step_row(reader, statement, "list collections", err);
+    const char *name = r == 1 ? sqlite_column_string(statement, 0) : "";
+    if (r == 1 && strlen(name) > STORE_COLLECTION_LEN) {
+        r = error_set(err, RONDO_ERR_CORRUPT, "%s is damaged: a collection has no valid name",
+                      store->path);
+    }
+    if (r >= 0) {
+        memcpy(ret_name, name, strlen(name) + 1);
+    }
+    sqlite_read_end(reader, statement);
+    return r < 0 ? r : 0;
+}
+
 static enum sqlite_sql reading_of(const struct store_document_query *query)
 {
     if (query->key != NULL) {
@@ -182,7 +210,7 @@ int sqlite_read_documents(struct store *base, const struct store_document_query 
     }
     while ((r = sqlite_step_row(reader, statement, "read documents", err)) == 1) {
         struct store_document document;
-        r = sqlite_row_document(reader, statement, &document, err);
+        r = row_document(sqlite_row(reader, statement), &document, err);
         if (r < 0 || !fn(&document, context)) {
             break;
         }

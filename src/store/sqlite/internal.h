@@ -9,6 +9,7 @@
  */
 #pragma once
 
+#include "store/row.h"
 #include "store/sqlite/statements.h"
 #include "store/store.h"
 
@@ -38,6 +39,7 @@ struct sqlite_store {
     char *log_path;
     const struct clock *clock;
     int busy_timeout_ms;
+    struct store_schema schema;
     atomic_bool is_poisoned;  /**< an fsync failed: no more writing in this process */
     atomic_bool is_gone;      /**< the file or its log was deleted or replaced: nothing counts */
     atomic_ullong file_inode; /**< of the store; 0 while it is being opened */
@@ -134,37 +136,8 @@ int sqlite_read_begin(struct sqlite_store *store, enum sqlite_sql which,
 /** Reset the statement and unlock. */
 void sqlite_read_end(struct sqlite_connection *reader, sqlite3_stmt *statement);
 
-/* sqlite_rows.c: what a row has, checked. Each returns 0, or RONDO_ERR_CORRUPT for a value that
- * this program never writes. Texts are valid until the next step. */
-
-/** A row with the columns of RUN_COLUMNS. */
-int sqlite_row_run(const struct sqlite_connection *connection, sqlite3_stmt *statement,
-                   struct store_run *ret_run, int64_t *ret_key, struct rondo_error *err);
-/** Columns position, id of the run, seq, time_ns, type, data. */
-int sqlite_row_event(const struct sqlite_connection *connection, sqlite3_stmt *statement,
-                     struct store_event *ret_event, struct rondo_error *err);
-/** Columns CHECKPOINT_COLUMNS. @param is_whole fold and state follow */
-int sqlite_row_checkpoint(const struct sqlite_connection *connection, sqlite3_stmt *statement,
-                          bool is_whole, struct store_checkpoint *ret_checkpoint,
-                          struct rondo_error *err);
-/** Columns LETTER_COLUMNS. */
-int sqlite_row_letter(const struct sqlite_connection *connection, sqlite3_stmt *statement,
-                      struct store_letter *ret_letter, struct rondo_error *err);
-/** Columns of POLICY_CHANGES; the text may be NULL. */
-int sqlite_row_policy(const struct sqlite_connection *connection, sqlite3_stmt *statement,
-                      struct store_policy_change *ret_change, struct rondo_error *err);
-/** Columns DOCUMENT_COLUMNS. */
-int sqlite_row_document(const struct sqlite_connection *connection, sqlite3_stmt *statement,
-                        struct store_document *ret_document, struct rondo_error *err);
-/** Columns MEMORY_COLUMNS and the score. */
-int sqlite_row_memory(const struct sqlite_connection *connection, sqlite3_stmt *statement,
-                      struct store_memory *ret_memory, struct rondo_error *err);
-/** The same for a row of id, kind, time and vector. */
-int sqlite_row_vector(const struct sqlite_connection *connection, sqlite3_stmt *statement,
-                      struct store_memory *ret_memory, struct rondo_error *err);
-/** A row of numbers that are not negative, or NULL. @param what the row, for the error */
-int sqlite_row_numbers(const struct sqlite_connection *connection, sqlite3_stmt *statement,
-                       const char *what, struct rondo_error *err);
+/** The row of a statement, for the functions of row.h. */
+struct checked_row sqlite_row(const struct sqlite_connection *connection, sqlite3_stmt *statement);
 
 /**
  * Append events to a run.
@@ -226,6 +199,8 @@ int sqlite_change_documents(struct store *store, const struct store_change *chan
 /** Make a batch's update, inside of its transaction. */
 int sqlite_update_document(struct sqlite_store *store, const struct store_update *update,
                            struct rondo_error *err);
+int sqlite_next_collection(struct store *store, const char *after,
+                           char ret_name[STORE_COLLECTION_LEN + 1], struct rondo_error *err);
 int sqlite_read_documents(struct store *store, const struct store_document_query *query,
                           store_document_fn *fn, void *context, struct rondo_error *err);
 /* memory.c */

@@ -6,7 +6,6 @@
  * Threads: sqlite_read_begin holds the reader's mutex until sqlite_read_end, callbacks included.
  */
 #include "base/buf.h"
-#include "base/error.h"
 #include "base/json/json.h"
 #include "store/rules.h"
 #include "store/sqlite/internal.h"
@@ -41,7 +40,7 @@ static void bind_agents(sqlite3_stmt *statement, struct binding *binding)
     sqlite_bind_string_len(statement, 6, binding->agents.data, binding->agents.len);
 }
 
-/** Bind ?1 to ?6. What is not bound is NULL. */
+/** Bind ?1 to ?6, ?12 and ?13. What is not bound is NULL. */
 static void bind_filter(sqlite3_stmt *statement, struct binding *binding)
 {
     const struct rules_run_filter *filter = &binding->filter;
@@ -57,6 +56,8 @@ static void bind_filter(sqlite3_stmt *statement, struct binding *binding)
         sqlite_bind_string(statement, 5, filter->search);
     }
     bind_agents(statement, binding);
+    sqlite_bind_string(statement, 12, filter->query->parent);
+    sqlite_bind_number(statement, 13, filter->query->is_top_only);
 }
 
 /** Bind ?7 to ?11. */
@@ -105,17 +106,8 @@ static int take_row(const struct sqlite_connection *reader, sqlite3_stmt *statem
     struct store_run run;
     int64_t key = 0;
     struct rondo_error why = {0};
-    int r = sqlite_row_run(reader, statement, &run, &key, &why);
-    if (r == 0) {
-        return fn(&run, context) ? 1 : 0;
-    }
-    if (query->damaged == NULL) {
-        return error_set(err, why.code, "%s", why.message);
-    }
-    const struct store_damaged_run damaged = {
-        .row = key, .id = id_is_valid(run.id) ? run.id : NULL, .detail = why.message};
-    query->damaged(&damaged, context);
-    return 1;
+    int r = row_run(sqlite_row(reader, statement), 0, &run, &key, &why);
+    return row_give_run(r, &why, &run, key, query, fn, context, err);
 }
 
 int sqlite_list_runs(struct store *base, const struct store_run_query *query, store_run_fn *fn,

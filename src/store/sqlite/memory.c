@@ -10,9 +10,40 @@
 #include "store/rules.h"
 #include "store/sqlite/internal.h"
 #include "store/sqlite/memory_search.h"
+#include "store/sqlite/schema.h"
 
 /** Old memories that are deleted at a time. */
 #define PRUNE_STEP 256
+
+/** In a transaction that writes memories: make their tables if this is the first one. */
+static int make_tables(struct sqlite_connection *writer, struct rondo_error *err)
+{
+    sqlite3_stmt *statement;
+    int r = sqlite_statement(writer, SQL_MEMORY_TABLES, &statement, err);
+    if (r < 0) {
+        return r;
+    }
+    r = sqlite_step_row(writer, statement, "look for memories", err);
+    sqlite3_reset(statement);
+    if (r == 0 && sqlite_schema_add_memories(writer->db) != SQLITE_OK) {
+        return sqlite_fail(writer, "make the tables of memories", err);
+    }
+    return r < 0 ? r : 0;
+}
+
+/** Whether there may be memories to read. @return 1, 0 or a negative code */
+static int has_tables(struct sqlite_store *store, struct rondo_error *err)
+{
+    sqlite3_stmt *statement;
+    struct sqlite_connection *reader = NULL;
+    int r = sqlite_read_begin(store, SQL_MEMORY_TABLES, &reader, &statement, err);
+    if (r < 0) {
+        return r;
+    }
+    r = sqlite_step_row(reader, statement, "look for memories", err);
+    sqlite_read_end(reader, statement);
+    return r;
+}
 
 static int reserve(struct sqlite_connection *writer, const char *owner, uint32_t count,
                    int64_t *ret_first, struct rondo_error *err)
@@ -28,7 +59,8 @@ static int reserve(struct sqlite_connection *writer, const char *owner, uint32_t
     sqlite_bind_number(statement, 2, count);
     r = sqlite_step_row(writer, statement, "reserve memories", err);
     if (r == 1) {
-        r = sqlite_row_numbers(writer, statement, "an owner of memories", err);
+        r = row_numbers(sqlite_row(writer, statement), sqlite3_column_count(statement),
+                        "an owner of memories", err);
         key = sqlite3_column_int64(statement, 0);
         number = sqlite3_column_int64(statement, 1);
     }
@@ -53,7 +85,8 @@ int sqlite_reserve_memories(struct store *base, const char *owner, uint32_t coun
     if (r < 0) {
         return r;
     }
-    r = reserve(&store->writer, owner, count, &first, err);
+    r = make_tables(&store->writer, err);
+    r = r < 0 ? r : reserve(&store->writer, owner, count, &first, err);
     r = sqlite_write_end(store, r, false, err);
     if (r == 0) {
         *ret_first = first;
@@ -202,7 +235,7 @@ int sqlite_apply_memories(struct sqlite_connection *writer,
                           const struct store_memory_change *changes, size_t count,
                           uint64_t *changed, struct rondo_error *err)
 {
-    int r = 0;
+    int r = count == 0 ? 0 : make_tables(writer, err);
     for (size_t i = 0; r == 0 && i < count; i++) {
         r = apply_change(writer, &changes[i], changed, err);
     }
@@ -287,6 +320,13 @@ int sqlite_read_memories(struct store *base, const struct store_memory_query *qu
                          store_memory_fn *fn, void *context, struct rondo_error *err)
 {
     struct sqlite_store *store = (struct sqlite_store *)base;
+    int r = query->words != NULL ? rules_check_memory_words(query, err) : 0;
+    if (r == 0) {
+        r = has_tables(store, err);
+    }
+    if (r <= 0) {
+        return r;
+    }
     return query->words != NULL ? sqlite_search_memories(store, query, fn, context, err)
            : query->vectors != STORE_VECTORS_NONE
                ? sqlite_read_vectors(store, query, fn, context, err)

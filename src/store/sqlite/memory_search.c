@@ -10,7 +10,6 @@
 
 #include "base/auto.h"
 #include "base/buf.h"
-#include "store/rules.h"
 
 #include <stdlib.h>
 
@@ -35,7 +34,7 @@ int sqlite_give_memories(struct sqlite_connection *reader, sqlite3_stmt *stateme
     int r;
     while ((r = sqlite_step_row(reader, statement, "read memories", err)) == 1) {
         struct store_memory memory;
-        r = sqlite_row_memory(reader, statement, &memory, err);
+        r = row_memory(sqlite_row(reader, statement), &memory, err);
         if (r < 0 || !fn(&memory, context)) {
             return r;
         }
@@ -69,7 +68,8 @@ static int find_range(struct sqlite_store *store, const char *owner, struct id_r
     sqlite_bind_string(statement, 1, owner);
     r = sqlite_step_row(reader, statement, "search memories", err);
     if (r == 1) {
-        r = sqlite_row_numbers(reader, statement, "an owner of memories", err);
+        r = row_numbers(sqlite_row(reader, statement), sqlite3_column_count(statement),
+                        "an owner of memories", err);
         int64_t key = sqlite3_column_int64(statement, 0);
         if (key < INT64_MAX / LIMIT_MEMORY_IDS - 1) {
             ret_range->low = key * LIMIT_MEMORY_IDS;
@@ -199,10 +199,7 @@ int sqlite_search_memories(struct sqlite_store *store, const struct store_memory
     struct counted_fn counted = {.fn = fn, .context = context};
     struct id_range range;
     size_t count = 0;
-    int r = rules_check_memory_words(query, err);
-    if (r == 0) {
-        r = find_range(store, query->owner, &range, err);
-    }
+    int r = find_range(store, query->owner, &range, err);
     for (size_t i = 0; r == 0 && i < query->word_count; i++) {
         words[count] = (struct counted_word){.word = &query->words[i]};
         r = count_word(store, range, &words[count], err);
@@ -223,7 +220,7 @@ static int give_vectors(struct sqlite_connection *reader, sqlite3_stmt *statemen
     int r;
     while ((r = sqlite_step_row(reader, statement, "read vectors", err)) == 1) {
         struct store_memory memory;
-        r = sqlite_row_vector(reader, statement, &memory, err);
+        r = row_vector(sqlite_row(reader, statement), &memory, err);
         if (r < 0 || !fn(&memory, context)) {
             return r;
         }

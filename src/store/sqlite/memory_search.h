@@ -4,11 +4,11 @@
 
 #include "store/sqlite/internal.h"
 
-/** Search; see read_memories of struct store_ops. @param query with words */
+/** Search; see read_memories of struct store_ops. @param query with words that were checked */
 int sqlite_search_memories(struct sqlite_store *store, const struct store_memory_query *query,
                            store_memory_fn *fn, void *context, struct rondo_error *err);
 
-/** Hand out the rows of a bound statement: columns of sqlite_row_memory. */
+/** Hand out the rows of a bound statement: columns of row_memory(). */
 int sqlite_give_memories(struct sqlite_connection *reader, sqlite3_stmt *statement,
                          store_memory_fn *fn, void *context, struct rondo_error *err);
 

@@ -6,7 +6,6 @@
  * Threads: sqlite_write_begin holds the writer's mutex until sqlite_write_end, sqlite_read_begin
  * that of the reader, callbacks included.
  */
-#include "base/error.h"
 #include "store/rules.h"
 #include "store/sqlite/internal.h"
 
@@ -99,14 +98,9 @@ static int give_change(const struct sqlite_connection *connection, sqlite3_stmt 
                        store_policy_fn *fn, void *context, struct rondo_error *err)
 {
     struct store_policy_change change;
-    int r = sqlite_row_policy(connection, statement, &change, err);
+    int r = row_policy(sqlite_row(connection, statement), &change, err);
     if (r < 0) {
         return r;
-    }
-    if (change.text == NULL) {
-        return error_set(err, RONDO_ERR_CORRUPT,
-                         "%s is damaged: the text of policies %llu is missing",
-                         connection->store->path, (unsigned long long)change.number);
     }
     return fn(&change, context);
 }

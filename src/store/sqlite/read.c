@@ -31,7 +31,7 @@ int sqlite_get_run(struct store *base, const char *run_id, struct store_run *ret
     r = sqlite_step_row(connection, statement, "read a run", err);
     if (r == 1) {
         int64_t key;
-        int damage = sqlite_row_run(connection, statement, ret_run, &key, err);
+        int damage = row_run(sqlite_row(connection, statement), 0, ret_run, &key, err);
         r = damage < 0 ? damage : 1;
     }
     sqlite_read_end(connection, statement);
@@ -75,7 +75,7 @@ static int64_t give_rows(struct event_reader *reader, struct sqlite_connection *
     while (!reader->is_stopped &&
            (r = sqlite_step_row(connection, statement, "read events", err)) == 1) {
         struct store_event event;
-        r = sqlite_row_event(connection, statement, &event, err);
+        r = row_event(sqlite_row(connection, statement), &event, err);
         if (r < 0 && !is_one_run && skip_damaged(reader, &event)) {
             continue;
         }
@@ -184,7 +184,7 @@ int sqlite_list_checkpoints(struct store *base, const char *run_id, store_checkp
     sqlite_bind_string(statement, 1, run_id);
     while ((r = sqlite_step_row(connection, statement, "list checkpoints", err)) == 1) {
         struct store_checkpoint checkpoint;
-        r = sqlite_row_checkpoint(connection, statement, false, &checkpoint, err);
+        r = row_checkpoint(sqlite_row(connection, statement), false, &checkpoint, err);
         if (r < 0 || !fn(&checkpoint, context)) {
             break;
         }
@@ -213,7 +213,7 @@ int sqlite_get_checkpoint(struct store *base, const char *run_id, uint64_t numbe
     r = sqlite_step_row(connection, statement, "read a checkpoint", err);
     if (r == 1) {
         struct store_checkpoint checkpoint;
-        int damage = sqlite_row_checkpoint(connection, statement, true, &checkpoint, err);
+        int damage = row_checkpoint(sqlite_row(connection, statement), true, &checkpoint, err);
         r = damage < 0 ? damage : 1;
         if (r == 1) {
             fn(&checkpoint, context);
@@ -240,7 +240,7 @@ int sqlite_read_mail(struct store *base, const char *run_id, const char *owner, 
     sqlite_bind_string(statement, 1, run_id != NULL ? run_id : owner);
     while ((r = sqlite_step_row(connection, statement, "read mail", err)) == 1) {
         struct store_letter letter;
-        r = sqlite_row_letter(connection, statement, &letter, err);
+        r = row_letter(sqlite_row(connection, statement), &letter, err);
         if (r < 0 || !fn(&letter, context)) {
             break;
         }
@@ -260,7 +260,8 @@ int sqlite_last_position(struct store *base, uint64_t *ret_position, struct rond
     }
     r = sqlite_step_row(connection, statement, "read the last position", err);
     if (r == 1) {
-        r = sqlite_row_numbers(connection, statement, "the newest event", err);
+        r = row_numbers(sqlite_row(connection, statement), sqlite3_column_count(statement),
+                        "the newest event", err);
     }
     if (r == 0) {
         *ret_position = (uint64_t)sqlite3_column_int64(statement, 0);

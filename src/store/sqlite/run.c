@@ -19,7 +19,7 @@ static int step_run(struct sqlite_connection *writer, sqlite3_stmt *statement,
 {
     int r = sqlite_step_row(writer, statement, "read a run", err);
     if (r == 1) {
-        int damage = sqlite_row_run(writer, statement, ret_run, ret_key, err);
+        int damage = row_run(sqlite_row(writer, statement), 0, ret_run, ret_key, err);
         r = damage < 0 ? damage : 1;
     }
     sqlite3_reset(statement);
@@ -67,7 +67,7 @@ static int find_other_holder(struct sqlite_connection *writer, const struct stor
     while (r == 0 && (r = sqlite_step_row(writer, statement, "read a run", err)) == 1) {
         struct store_run holder;
         int64_t holder_key;
-        r = sqlite_row_run(writer, statement, &holder, &holder_key, err);
+        r = row_run(sqlite_row(writer, statement), 0, &holder, &holder_key, err);
         (*ret_count)++;
         bool is_longer = !is_held || holder.lease_until_ns > ret_holder->lease_until_ns;
         if (r == 0 && rules_is_held(&holder, boot, now) && is_longer) {
@@ -125,9 +125,10 @@ static int insert_run(struct sqlite_connection *writer, const struct store_run *
     sqlite_bind_number(statement, 14, summary->cost_micro);
     sqlite_bind_unsigned(statement, 15, run->last_seq);
     sqlite_bind_number(statement, 16, summary->warnings);
-    sqlite_bind_number(statement, 17, summary->is_paused);
+    sqlite_bind_number(statement, 17, row_pause(summary));
     sqlite_bind_string(statement, 18, claim->boot == NULL ? "" : claim->boot);
     sqlite_bind_number(statement, 19, run->alive_monotonic_ns);
+    sqlite_bind_string(statement, 20, run->parent);
     return sqlite_run(writer, statement, "create a run", err);
 }
 

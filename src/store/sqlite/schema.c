@@ -187,6 +187,9 @@
 #define RUNS_BOOT_5      "boot TEXT NOT NULL DEFAULT ''"
 #define RUNS_MONOTONIC_5 "alive_monotonic_ns INTEGER NOT NULL DEFAULT 0"
 
+/* The run for which a run works on a part, such as a task of a PRD. */
+#define RUNS_PARENT_9 "parent TEXT NOT NULL DEFAULT ''"
+
 static const char *const migrations[] = {
     "CREATE TABLE runs (" RUNS_COLUMNS_1 ") STRICT;" TABLES_1,
     TABLES_2,
@@ -197,13 +200,16 @@ static const char *const migrations[] = {
      "ALTER TABLE runs ADD COLUMN " RUNS_MONOTONIC_5 ";"),
     TABLES_6,
     TABLES_7,
+    "", /* From 8 on, tables of memories may be missing: sqlite_schema_add_memories. */
+    "ALTER TABLE runs ADD COLUMN " RUNS_PARENT_9 ";",
 };
 
-/* All of them for a new store. SQLite reads the whole schema again for each column that is added.
- */
+/* All of them for a new store, but for those of memories: the index of words alone is a fifth of
+ * what a first run computes, and most stores have no memories. SQLite reads the whole schema again
+ * for each column that is added. */
 static const char newest_schema[] =
     "CREATE TABLE runs (" RUNS_COLUMNS_1 ", " RUNS_WARNINGS_3 ", " RUNS_PAUSED_3 ", " RUNS_BOOT_5
-    ", " RUNS_MONOTONIC_5 ") STRICT;" TABLES_1 TABLES_2 TABLES_3 TABLES_4 TABLES_6 TABLES_7;
+    ", " RUNS_MONOTONIC_5 ", " RUNS_PARENT_9 ") STRICT;" TABLES_1 TABLES_2 TABLES_3 TABLES_4;
 
 uint32_t sqlite_schema_newest(void)
 {
@@ -299,4 +305,9 @@ int sqlite_schema_migrate(sqlite3 *db, const char *path, uint32_t target, struct
         return failure;
     }
     return 0;
+}
+
+int sqlite_schema_add_memories(sqlite3 *db)
+{
+    return sqlite3_exec(db, TABLES_6 TABLES_7, NULL, NULL, NULL);
 }

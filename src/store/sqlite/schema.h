@@ -31,3 +31,10 @@ int sqlite_schema_identify(struct sqlite3 *db, const char *path, uint32_t *ret_v
  */
 int sqlite_schema_migrate(struct sqlite3 *db, const char *path, uint32_t target,
                           struct rondo_error *err);
+
+/**
+ * Make the tables of memories, which a new store does not have until its first memory; in a
+ * transaction of the caller.
+ * @return SQLite's code
+ */
+int sqlite_schema_add_memories(struct sqlite3 *db);

@@ -55,6 +55,11 @@ static const char *change_file(struct store *base)
     return ((struct sqlite_store *)base)->log_path;
 }
 
+static struct store_schema schema(struct store *base)
+{
+    return ((struct sqlite_store *)base)->schema;
+}
+
 static const struct store_ops sqlite_ops = {
     .name = "sqlite",
     .close = close_store,
@@ -76,11 +81,13 @@ static const struct store_ops sqlite_ops = {
     .record_policy = sqlite_record_policy,
     .read_policies = sqlite_read_policies,
     .change_documents = sqlite_change_documents,
+    .next_collection = sqlite_next_collection,
     .read_documents = sqlite_read_documents,
     .reserve_memories = sqlite_reserve_memories,
     .change_memories = sqlite_change_memories,
     .read_memories = sqlite_read_memories,
     .gc = sqlite_gc,
+    .schema = schema,
     .health = sqlite_health,
 };
 
@@ -235,6 +242,9 @@ static int prepare_file(struct sqlite_store *store, struct rondo_error *err)
     }
     if (r == 0 && version < sqlite_schema_newest()) {
         r = sqlite_schema_migrate(db, store->path, sqlite_schema_newest(), err);
+    }
+    if (r == 0) {
+        store->schema = (struct store_schema){version, sqlite_schema_newest()};
     }
     return r > 0 ? sqlite_fail_code(&store->writer, r, "open the store", err) : r;
 }

@@ -7,7 +7,7 @@
     "id, agent_id, is_exclusive, owner, epoch, lease_until_ns, alive_ns, created_ns, " \
     "updated_ns, ended_ns, status, iteration, iteration_limit, conditions_met, "       \
     "conditions_total, tokens, cost_micro, warnings, is_paused, last_seq, key, boot, " \
-    "alive_monotonic_ns "
+    "alive_monotonic_ns, parent "
 
 /* Order of the columns that the checkpoint reader expects; fold and state follow. */
 #define CHECKPOINT_COLUMNS                                                           \
@@ -70,14 +70,16 @@
 
 /*
  * Which runs a list selects; NULL and 0 leave a parameter out. ids from ?3 on up to but without ?4;
- * the agents ?6 are a JSON array; ?5 is in lower case. No index serves all of this, and those that
- * would must be changed by each commit: ten thousand short rows are scanned within milliseconds.
+ * the agents ?6 are a JSON array; ?5 is in lower case; ?12 is a parent, ?13 whether it must be
+ * none. No index serves all of this, and those that would must be changed by each commit: ten
+ * thousand short rows are scanned within milliseconds.
  */
 #define RUN_FILTER                                                                          \
     "(?1 IS NULL OR agent_id = ?1) AND (?2 = 0 OR (?2 >> status) & 1)"                      \
     " AND (?3 IS NULL OR +id >= ?3 AND +id < ?4)"                                           \
     " AND (?5 IS NULL OR instr(lower(agent_id), ?5) > 0 OR substr(id, 1, length(?5)) = ?5)" \
-    " AND (?6 IS NULL OR agent_id IN (SELECT value FROM json_each(?6)))"
+    " AND (?6 IS NULL OR agent_id IN (SELECT value FROM json_each(?6)))"                    \
+    " AND (?12 IS NULL OR parent = ?12) AND (NOT ?13 OR parent = '')"
 
 #define RUN_LIST "SELECT " RUN_COLUMNS "FROM runs WHERE " RUN_FILTER
 
@@ -134,9 +136,9 @@ const char *const sqlite_statements[SQL_COUNT] = {
         "INSERT INTO runs (id, agent_id, is_exclusive, owner, epoch, lease_until_ns, alive_ns,"
         " created_ns, updated_ns, ended_ns, status, iteration, iteration_limit, conditions_met,"
         " conditions_total, tokens, cost_micro, last_seq, last_position, last_checkpoint,"
-        " last_checkpoint_key, warnings, is_paused, boot, alive_monotonic_ns) "
+        " last_checkpoint_key, warnings, is_paused, boot, alive_monotonic_ns, parent) "
         "VALUES (?1, ?2, ?3, ?4, 1, ?5, ?6, ?6, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, 0, "
-        "0, 0, ?16, ?17, ?18, ?19)",
+        "0, 0, ?16, ?17, ?18, ?19, ?20)",
     [SQL_RUN_CLAIM] = "UPDATE runs SET owner = ?2, lease_until_ns = ?3, alive_ns = ?4,"
                       " epoch = epoch + 1, boot = ?5, alive_monotonic_ns = ?6 WHERE key = ?1",
     [SQL_RUN_EXPIRE] =
@@ -236,11 +238,13 @@ const char *const sqlite_statements[SQL_COUNT] = {
         " version = version + 1, updated_ns = excluded.updated_ns, data = excluded.data",
     [SQL_DOCUMENT_DELETE] = "DELETE FROM documents WHERE collection = ?1 AND key = ?2",
     [SQL_DOCUMENT_DELETE_UP_TO] = "DELETE FROM documents WHERE collection = ?1 AND key <= ?2",
+    [SQL_DOCUMENT_COLLECTION] = "SELECT min(collection) FROM documents WHERE collection > ?1",
     [SQL_DOCUMENT_GET] =
         "SELECT " DOCUMENT_COLUMNS " FROM documents WHERE collection = ?1 AND key = ?2",
     [SQL_DOCUMENT_LIST] = DOCUMENT_RANGE "ORDER BY key LIMIT ?4",
     [SQL_DOCUMENT_LIST_BACK] = DOCUMENT_RANGE "ORDER BY key DESC LIMIT ?4",
 
+    [SQL_MEMORY_TABLES] = "SELECT 1 FROM sqlite_schema WHERE name = 'memory_vectors'",
     [SQL_MEMORY_OWNER] = "SELECT key FROM memory_owners WHERE name = ?1",
     [SQL_MEMORY_RESERVE] = "INSERT INTO memory_owners (name, last) VALUES (?1, ?2)"
                            " ON CONFLICT (name) DO UPDATE SET last = last + ?2 RETURNING key, last",

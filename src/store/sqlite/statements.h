@@ -62,10 +62,12 @@ enum sqlite_sql {
     SQL_DOCUMENT_PUT,          /**< ?1 collection, ?2 key, ?3 data, ?4 time */
     SQL_DOCUMENT_DELETE,       /**< ?1 collection, ?2 key */
     SQL_DOCUMENT_DELETE_UP_TO, /**< ?1 collection, ?2 key */
+    SQL_DOCUMENT_COLLECTION,   /**< ?1 the one before it */
     SQL_DOCUMENT_GET,          /**< ?1 collection, ?2 key */
     SQL_DOCUMENT_LIST,         /**< ?1 collection, ?2 lowest key, ?3 end of the keys, ?4 limit */
     SQL_DOCUMENT_LIST_BACK,    /**< as above, from the end */
 
+    SQL_MEMORY_TABLES,      /**< a row when they are there */
     SQL_MEMORY_OWNER,       /**< ?1 name */
     SQL_MEMORY_RESERVE,     /**< ?1 name, ?2 how many: gives the owner's key and the last number */
     SQL_MEMORY_INSERT,      /**< ?1 id, ?2 owner, ... ?12 grams */

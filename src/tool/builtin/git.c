@@ -344,7 +344,7 @@ static void free_repository(void *owned)
     free(owned);
 }
 
-static int add_functions(struct toolbox *toolbox, struct git_repository *repository,
+static int add_functions(struct toolbox *toolbox, struct git_tool_repository *repository,
                          const struct tool_function *functions, size_t count,
                          struct rondo_error *err)
 {
@@ -360,7 +360,7 @@ static int add_functions(struct toolbox *toolbox, struct git_repository *reposit
 static int open_git(struct toolbox *toolbox, struct json_object *config, struct rondo_error *err)
 {
     bool may_write = !json_get_bool(config, "read_only", true);
-    struct git_repository *repository = memory_new_zero(1, sizeof(*repository));
+    struct git_tool_repository *repository = memory_new_zero(1, sizeof(*repository));
     toolbox_own(toolbox, repository, free_repository);
     int r = git_repository_find(toolbox_surroundings(toolbox), config, may_write, repository, err);
     if (r == 0) {

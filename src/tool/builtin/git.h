@@ -4,7 +4,7 @@
 
 #include "tool/builtin/shell_run.h"
 
-struct git_repository {
+struct git_tool_repository {
     struct command_place place; /**< its workspace is `top` */
     char *top;                  /**< root of the work tree, absolute */
     char *folder;               /**< where commands start: repo_path, absolute */
@@ -31,9 +31,9 @@ struct git_command {
  * @return RONDO_ERR_INVALID when it is no work tree
  */
 int git_repository_find(const struct tool_surroundings *around, struct json_object *config,
-                        bool may_write, struct git_repository *ret_repository,
+                        bool may_write, struct git_tool_repository *ret_repository,
                         struct rondo_error *err);
-void git_repository_fini(struct git_repository *repository);
+void git_repository_fini(struct git_tool_repository *repository);
 
 /** A text in one of git's arguments. "" = it may be one, else why not; static. */
 const char *git_ref_fault(const char *ref);
@@ -49,5 +49,5 @@ void git_commit_ref(const char *ref, struct buf *ret_ref);
  * Run git with the options that are always given, and report to a model.
  * @return whether it ended with exit code 0
  */
-bool git_run(const struct git_repository *repository, const struct git_command *command,
+bool git_run(const struct git_tool_repository *repository, const struct git_command *command,
              const struct tool_call *call, struct tool_result *ret_result);

@@ -149,7 +149,7 @@ static bool is_below(const char *path, const char *folder)
 }
 
 /** Git's own folders where they are not below the work tree. */
-static void add_git_folders(struct git_repository *repository, bool may_write)
+static void add_git_folders(struct git_tool_repository *repository, bool may_write)
 {
     const char *outside =
         is_below(repository->common_folder, repository->top) ? NULL : repository->common_folder;
@@ -162,7 +162,7 @@ static void add_git_folders(struct git_repository *repository, bool may_write)
 
 /* --- what is kept from agents --- */
 
-static void add_exclusion(struct git_repository *repository, size_t *count, const char *magic,
+static void add_exclusion(struct git_tool_repository *repository, size_t *count, const char *magic,
                           const char *path)
 {
     struct buf text = {0};
@@ -174,7 +174,7 @@ static void add_exclusion(struct git_repository *repository, size_t *count, cons
 }
 
 /** A path that is hidden, where it is in the work tree. */
-static void exclude_hidden(struct git_repository *repository, size_t *count, const char *path)
+static void exclude_hidden(struct git_tool_repository *repository, size_t *count, const char *path)
 {
     /* opens: a path of Rondo's own that is hidden */
     auto_free char *canonical = realpath(path, NULL);
@@ -189,7 +189,7 @@ static void exclude_hidden(struct git_repository *repository, size_t *count, con
  * left out by pathspecs as well; so are secret files, which a commit may hold already.
  */
 static void make_exclusions(const struct tool_surroundings *around,
-                            struct git_repository *repository)
+                            struct git_tool_repository *repository)
 {
     size_t count = 0;
     for (size_t i = 0; secret_file_globs[i] != NULL; i++) {
@@ -207,10 +207,10 @@ static void make_exclusions(const struct tool_surroundings *around,
 }
 
 int git_repository_find(const struct tool_surroundings *around, struct json_object *config,
-                        bool may_write, struct git_repository *ret_repository,
+                        bool may_write, struct git_tool_repository *ret_repository,
                         struct rondo_error *err)
 {
-    struct git_repository found = {0};
+    struct git_tool_repository found = {0};
     const char *repo_path = json_get_string(config, "repo_path", ".");
     auto_buf struct buf folder = {0};
     buf_printf(&folder, "%s%s%s", *repo_path == '/' ? "" : around->workspace,
@@ -242,7 +242,7 @@ int git_repository_find(const struct tool_surroundings *around, struct json_obje
     return 0;
 }
 
-void git_repository_fini(struct git_repository *repository)
+void git_repository_fini(struct git_tool_repository *repository)
 {
     command_place_fini(&repository->place);
     free(repository->top);
@@ -252,7 +252,7 @@ void git_repository_fini(struct git_repository *repository)
     free(repository->user_name);
     free(repository->user_email);
     memory_free_list(repository->exclusions);
-    *repository = (struct git_repository){0};
+    *repository = (struct git_tool_repository){0};
 }
 
 /* --- running --- */
@@ -280,7 +280,7 @@ static const char *const always[] = {
 };
 
 /** The arguments of a command. @param positive holds the pathspec of its path; owned array */
-static const char **make_arguments(const struct git_repository *repository,
+static const char **make_arguments(const struct git_tool_repository *repository,
                                    const struct git_command *command, struct buf *positive)
 {
     size_t always_count = sizeof(always) / sizeof(always[0]);
@@ -326,7 +326,7 @@ static char *variable(const char *name, const char *value)
 
 #define VARIABLES_MAX 12
 
-static void make_variables(const struct git_repository *repository, bool is_read_only,
+static void make_variables(const struct git_tool_repository *repository, bool is_read_only,
                            char *ret_variables[VARIABLES_MAX])
 {
     size_t n = 0;
@@ -386,7 +386,7 @@ static void write_result(const struct command_result *result, struct tool_result
     ret_result->exit_code = result->exit_code;
 }
 
-bool git_run(const struct git_repository *repository, const struct git_command *request,
+bool git_run(const struct git_tool_repository *repository, const struct git_command *request,
              const struct tool_call *call, struct tool_result *ret_result)
 {
     char *variables[VARIABLES_MAX];

@@ -12,6 +12,7 @@
 #include "base/memory.h"
 #include "os/file_folder.h"
 #include "tool/builtin/shell_run.h"
+#include "tool/canonical.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -68,12 +69,15 @@ static void run_python(const struct tool *tool, const struct tool_call *call,
     (void)file_folder_remove(AT_FDCWD, folder, NULL);
 }
 
+static const struct tool_argument arguments[] = {{"code", ARGUMENT_PROGRAM}, {0}};
+
 static const struct tool_function function = {
     .name = "run_python",
     .description = "Run a Python 3 program and see what it prints.",
     .schema = "{\"type\":\"object\",\"properties\":{\"code\":{\"type\":\"string\",\"description\":"
               "\"The program\"}},\"required\":[\"code\"],\"additionalProperties\":false}",
     .run = run_python,
+    .arguments = arguments,
 };
 
 static void free_python(void *owned)

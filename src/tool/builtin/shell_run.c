@@ -61,11 +61,11 @@ int command_place_read(const struct tool_surroundings *around, struct json_objec
     if (directory != NULL && *directory != '\0') {
         place.directory = join(around->workspace, directory);
         place.write_path = memory_dup_string(place.directory);
-    } else if (around->role_folder != NULL) {
-        place.directory = memory_dup_string(around->role_folder);
-        place.read_path = memory_dup_string(around->role_folder);
     } else {
-        place.directory = memory_dup_string(around->workspace);
+        bool is_beside_role = around->role_folder != NULL && !around->starts_in_workspace;
+        place.directory =
+            memory_dup_string(is_beside_role ? around->role_folder : around->workspace);
+        place.read_path = memory_dup_string(around->role_folder);
     }
     *ret_place = place;
     return 0;

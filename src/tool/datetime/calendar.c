@@ -27,21 +27,6 @@ void calendar_from_unix(int64_t unix_seconds, struct calendar_time *ret_time)
     calendar_date(days, &ret_time->year, &ret_time->month, &ret_time->day);
 }
 
-const char *calendar_month_name(int month)
-{
-    static const char *const names[] = {"January",   "February", "March",    "April",
-                                        "May",       "June",     "July",     "August",
-                                        "September", "October",  "November", "December"};
-    return names[month - 1];
-}
-
-const char *calendar_weekday_name(int weekday)
-{
-    static const char *const names[] = {"Sunday",   "Monday", "Tuesday", "Wednesday",
-                                        "Thursday", "Friday", "Saturday"};
-    return names[weekday];
-}
-
 void calendar_format_iso(const struct calendar_time *time, char ret_text[CALENDAR_ISO_SIZE])
 {
     char fraction[16] = "";

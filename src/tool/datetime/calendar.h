@@ -21,10 +21,6 @@ struct calendar_time {
 /** Date and time of a second of the epoch. The offset is cleared. */
 void calendar_from_unix(int64_t unix_seconds, struct calendar_time *ret_time);
 
-/** English names; the abbreviation is the first three letters. @param month from 1 */
-const char *calendar_month_name(int month);
-const char *calendar_weekday_name(int weekday);
-
 /** Bytes of calendar_format_iso, the NUL included. */
 #define CALENDAR_ISO_SIZE 48
 

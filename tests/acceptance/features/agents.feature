@@ -204,6 +204,59 @@ Feature: Agents of role files work autonomously
     And each request begins with the system prompt and "The task"
     And in each request every answer of a tool follows its call, and every call has its answer
 
+  @B-config-compaction
+  Scenario: A summary takes the place of old messages, and trimming keeps it
+    Given a role with
+      """
+      tools: [{type: think}]
+      autonomy:
+        max_history_messages: 8
+        max_no_tool_call_iterations: 9
+        compaction: {enabled: true, threshold: 5, tail_messages: 2, model_override: "scripted:summary.jsonl"}
+      """
+    And a file "summary.jsonl" with
+      """
+      {"text": "Thoughts were had.", "usage": {"input": 300, "output": 20}, "forever": true}
+      """
+    And a model that answers
+      | says | calls                           | times |
+      |      | think {"thought": "a"}          | 1     |
+      | b    |                                 | 1     |
+      | c    |                                 | 1     |
+      |      | think {"thought": "d"}          | 1     |
+      | e    |                                 | 1     |
+      | f    |                                 | 1     |
+      |      | finish_task {"summary": "done"} | 1     |
+    When I run `rondo run role.yaml -p 'The task' -a`
+    Then the exit code is 0
+    And each request begins with the system prompt and "The task"
+    And in each request every answer of a tool follows its call, and every call has its answer
+    And the journal has an event "history.compacted"
+    And a message of request 7 mentions "Thoughts were had."
+
+  @B-config-compaction
+  Scenario: A model that fails leaves the conversation trimmed, and the run says so
+    Given a role with
+      """
+      tools: [{type: think}]
+      autonomy:
+        max_no_tool_call_iterations: 9
+        compaction: {enabled: true, threshold: 3, tail_messages: 2, model_override: "scripted:summary.jsonl"}
+      """
+    And a file "summary.jsonl" with
+      """
+      {"error": "bad_request", "message": "no luck", "forever": true}
+      """
+    And a model that answers
+      | says | calls                           |
+      |      | think {"thought": "a"}          |
+      | b    |                                 |
+      | c    |                                 |
+      |      | finish_task {"summary": "done"} |
+    When I run `rondo run role.yaml -p 'The task' -a`
+    Then the exit code is 0
+    And stderr mentions "conversation not compacted, only trimmed: no luck"
+
   @B-loop-6 @B-config-iteration_delay_seconds @B-safety-iteration_delay_seconds
   Scenario: The delay is kept between iterations, and not after the last one
     Given a role with

@@ -228,7 +228,7 @@ Feature: Agents end their loop when verification tools say so
         - {type: mcp, command: ./scanner, tool_prefix: sec}
       autonomy:
         exit_conditions:
-          - {name: security_scan_clean, tool: sec_scan, arguments: {path: src}, timeout_seconds: 1}
+          - {name: security_scan_clean, tool: sec_scan, arguments: {path: src}, timeout_seconds: <seconds>}
       """
     And a model that answers
       | calls                                              |
@@ -241,11 +241,11 @@ Feature: Agents end their loop when verification tools say so
     And the last message of request 3 mentions "<text>"
 
     Examples:
-      | does                          | mode    | reason    | text                              |
-      | reports an error              | error   | not_run   | the tool reports an error         |
-      | gives no exit code            | no-code | not_run   | the tool's result has no exit code |
-      | does not answer               | silent  | timed_out | no answer in time                 |
-      | dies                          | die     | not_run   | not met                           |
+      | does               | mode    | seconds | reason    | text                               |
+      | reports an error   | error   | 60      | not_run   | the tool reports an error          |
+      | gives no exit code | no-code | 60      | not_run   | the tool's result has no exit code |
+      | does not answer    | silent  | 1       | timed_out | no answer in time                  |
+      | dies               | die     | 60      | not_run   | not met                            |
 
   @A-FR-003
   Scenario Outline: A condition that nothing can verify is an error before the first request: <what>

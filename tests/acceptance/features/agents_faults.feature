@@ -210,6 +210,90 @@ Feature: Agents outlive what goes wrong around them
     And the call of "run_shell" in turn 1 ended as in_doubt, saying "It is not known whether it took effect"
     And the model server has answered each turn at most once
 
+  @B-tools-delegate
+  Scenario: After kill -9 while another agent works, its run continues with the one that gave it away
+    Given a command "hold" in the project
+      """
+      echo once >>notes
+      touch holding
+      while [ ! -e go ]; do sleep 0.02; done
+      """
+    And a file "helper.yaml" with
+      """
+      apiVersion: initrunner/v1
+      kind: Agent
+      metadata: {name: helper}
+      spec:
+        role: You help.
+        model: {provider: scripted, name: helper.jsonl}
+        tools: [{type: shell, require_confirmation: false}]
+      """
+    And a file "helper.jsonl" with
+      """
+      {"tool_calls": [{"name": "run_shell", "arguments": {"command": "./hold"}}]}
+      {"text": "I looked.", "expect": {"last_contains": "It is not known whether it took effect"}}
+      """
+    And a role with
+      """
+      tools: [{type: delegate, agents: [{name: helper, role_file: helper.yaml}]}]
+      """
+    And a model that answers
+      | calls                                |
+      | delegate_to_helper {"prompt": "Look"} |
+      | finish_task {"summary": "done"}      |
+    When I start `rondo run role.yaml -p x -a`
+    And the file "holding" appears
+    And I kill it with KILL
+    Then soon no process of "hold" is left
+    When I run `rondo resume last`
+    Then the exit code is 0
+    And the file "notes" has the lines "once"
+    And the last message of request 2 is
+      """
+      I looked.
+      """
+    And the model server has answered each turn at most once
+    When I run `rondo runs --agent helper | grep -c completed`
+    Then stdout is exactly "1"
+
+  @B-config-compaction
+  Scenario: After kill -9 while a model summarises, it is not asked a second time
+    Given a role with
+      """
+      tools: [{type: think}]
+      autonomy:
+        max_no_tool_call_iterations: 9
+        compaction: {enabled: true, threshold: 5, tail_messages: 2, model_override: "scripted:summary.jsonl"}
+      """
+    And a file "summary.jsonl" with
+      """
+      {"text": "It was summarised.", "delay_ms": 60000, "forever": true}
+      """
+    And a file "wait.sh" with
+      """
+      for i in $(seq 300); do
+          rondo logs last --json 2>/dev/null | grep -q history.compacting && exit 0
+          sleep 0.05
+      done
+      exit 1
+      """
+    And a model that answers
+      | says | calls                           |
+      |      | think {"thought": "a"}          |
+      | b    |                                 |
+      | c    |                                 |
+      |      | finish_task {"summary": "done"} |
+    When I start `rondo run role.yaml -p x -a`
+    And I run `sh wait.sh`
+    Then the exit code is 0
+    When I kill it with KILL
+    And I run `rondo resume last`
+    Then the exit code is 0
+    When I run `rondo logs last --json | grep -c history.compacting`
+    Then stdout is exactly "1"
+    When I run `rondo logs last --json | grep history.compacted`
+    Then stdout mentions "interrupted"
+
   Scenario: Ctrl-C stops a run, which can be resumed
     Given a role with
       """

@@ -229,3 +229,77 @@ Feature: Tools and providers of agents
     Then the exit code is 0
     When I run `rondo logs last --json`
     Then stdout mentions "[Source: docs/faq.md | Score: "
+
+  @B-tools-delegate
+  Scenario: Work is given to another role, in a run of its own that counts for the one who gave it
+    Given a file "helper.yaml" with
+      """
+      apiVersion: initrunner/v1
+      kind: Agent
+      metadata: {name: helper, description: Knows numbers}
+      spec:
+        role: You help.
+        model: {provider: scripted, name: helper.jsonl}
+      """
+    And a file "helper.jsonl" with
+      """
+      {"text": "Forty-two.", "usage": {"input": 300, "output": 20}}
+      """
+    And a role with
+      """
+      tools: [{type: delegate, agents: [{name: helper, role_file: helper.yaml}]}]
+      """
+    And a model that answers
+      | calls                                       |
+      | delegate_to_helper {"prompt": "What is it?"} |
+      | finish_task {"summary": "done"}             |
+    When I run `rondo run role.yaml -p x -a`
+    Then the exit code is 0
+    And the last message of request 2 is
+      """
+      Forty-two.
+      """
+    When I run `rondo runs --agent helper`
+    Then stdout mentions "completed"
+
+  @B-tools-delegate
+  Scenario: Roles that give work to each other in a circle stop at the depth
+    Given a file "helper.yaml" with
+      """
+      apiVersion: initrunner/v1
+      kind: Agent
+      metadata: {name: helper}
+      spec:
+        role: You help.
+        model: {provider: scripted, name: helper.jsonl}
+        tools: [{type: delegate, max_depth: 2, agents: [{name: helper, role_file: helper.yaml}]}]
+      """
+    And a file "helper.jsonl" with
+      """
+      {"tool_calls": [{"name": "delegate_to_helper", "arguments": {"prompt": "again"}}]}
+      {"text": "Enough."}
+      """
+    And a role with
+      """
+      tools: [{type: delegate, max_depth: 2, agents: [{name: helper, role_file: helper.yaml}]}]
+      """
+    And a model that answers
+      | calls                                       |
+      | delegate_to_helper {"prompt": "What is it?"} |
+      | finish_task {"summary": "done"}             |
+    When I run `rondo run role.yaml -p x -a`
+    Then the exit code is 0
+    And the last message of request 2 is
+      """
+      Enough.
+      """
+
+  @B-tools-delegate
+  Scenario: A role file that is missing is named before anything runs
+    Given a role with
+      """
+      tools: [{type: delegate, agents: [{name: helper, role_file: nowhere.yaml}]}]
+      """
+    When I run `rondo run role.yaml -p x -a`
+    Then the exit code is 2
+    And stderr mentions "nowhere.yaml"

@@ -11,7 +11,7 @@ Feature: Budgets of an agent over all its runs
       guardrails: {daemon_token_budget: 100}
       """
 
-  @B-config-daemon_token_budget
+  @B-config-daemon_token_budget @B-safety-daemon_token_budget
   Scenario: A budget lasts over runs, is shown, and is reset only on purpose
     When I run `rondo run role.yaml -p "say hello"`
     Then the exit code is 0
@@ -34,6 +34,21 @@ Feature: Budgets of an agent over all its runs
     And stdout mentions "\"life\":{\"tokens\":0"
     When I run `rondo run role.yaml -p "say hello"`
     Then the exit code is 0
+
+  @B-config-daemon_daily_token_budget @B-safety-daemon_daily_token_budget
+  Scenario: A budget of a day lasts over runs, and says when it begins anew
+    Given a role with
+      """
+      model: {provider: scripted, name: turns.jsonl}
+      guardrails: {daemon_daily_token_budget: 100, budget_timezone: Europe/Berlin}
+      """
+    When I run `rondo run role.yaml -p "say hello"`
+    Then the exit code is 0
+    When I run `rondo run role.yaml -p "say hello"`
+    Then stderr or stdout mentions "daemon_daily_token_budget of the role is used up: 100 of 100 tokens"
+    When I run `rondo budgets worker --json`
+    Then stdout mentions "\"state\":\"used_up\""
+    And stdout mentions "daemon_daily_token_budget"
 
   @B-daemon-budgets
   Scenario: An event that comes when the budget is used up is refused with the reason

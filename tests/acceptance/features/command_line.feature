@@ -34,6 +34,13 @@ Feature: The command line as a newcomer meets it
       | gc          |
       | doctor      |
       | version     |
+      | inbox       |
+      | desks       |
+      | reroute     |
+      | ask         |
+      | claim       |
+      | release     |
+      | escalate    |
 
   Scenario: The version
     When I run `rondo version`
@@ -162,6 +169,7 @@ Feature: The command line as a newcomer meets it
     When I run `rondo doctor --json`
     Then every line of stdout is a JSON object
 
+  @file-store
   Scenario: The store is out of the project, and private
     Given the project is a git repository
     When I run `rondo loop --max-iterations 1 -- ./worker.sh`

@@ -1,3 +1,4 @@
+@serve
 Feature: Agents on duty
 
   @B-daemon-start
@@ -72,3 +73,109 @@ Feature: Agents on duty
     Then the server ended with 0
     When the daemon starts again
     Then the source of type "cron" is soon on duty
+
+  @B-daemon-signals
+  Scenario: What ends before the deadline is finished, and the rest is parked for the next daemon
+    Given a command "wait-for-go" in the project
+      """
+      touch began
+      while ! test -e go; do sleep 0.05; done
+      """
+    And a role with
+      """
+      tools: [{type: shell, require_confirmation: false}]
+      triggers:
+        - {type: webhook, port: 0, unsigned: true}
+        - {type: webhook, name: other, path: /other, port: 0, unsigned: true}
+      """
+    And a model that answers
+      | says      | calls                                  | faults        |
+      |           | run_shell {"command": "./wait-for-go"} |               |
+      | Quick.    |                                        |               |
+      | At last.  |                                        | stall_headers |
+    And a daemon of `role.yaml --drain 60s`
+    When GitHub delivers "a" to "/hooks/worker", signed with "x"
+      """
+      {}
+      """
+    And the file "began" appears
+    And I send the server TERM
+    Then the server says "shutting down"
+    When I write "go"
+    Then the server has ended with 0
+    When I run `rondo runs --json`
+    Then stdout mentions "\"status\":\"completed\""
+    Given a daemon of `role.yaml --drain 1s`
+    When GitHub delivers "b" to "/hooks/other", signed with "x"
+      """
+      {}
+      """
+    And the model has been asked 3 times
+    And I end the server with TERM
+    Then the server ended with 0
+    When the daemon starts again
+    Then 2 runs of "worker" soon are "completed"
+    And the model was asked 4 times
+
+  @B-daemon-start
+  Scenario: The role files of a folder are validated together
+    Given a file "roles/good.yaml" with
+      """
+      apiVersion: initrunner/v1
+      kind: Agent
+      metadata: {name: good}
+      spec:
+        role: You test.
+        model: {provider: openai, name: gpt-5-mini}
+      """
+    And a file "roles/notes.txt" with
+      """
+      no role
+      """
+    When I run `rondo validate roles`
+    Then the exit code is 0
+    When I run `sed 's/name: good/name: B/' roles/good.yaml >roles/bad.yml`
+    And I run `rondo validate roles`
+    Then the exit code is 1
+    And stdout mentions "good: valid"
+    And stdout mentions "2 role files: 1 valid, 1 not"
+    And stderr mentions "roles/bad.yml"
+    When I run `rondo validate roles --json`
+    Then the exit code is 1
+    And stdout mentions "\"ok\":true,\"file\":\"roles/good.yaml\""
+    When I run `mkdir empty && rondo validate empty`
+    Then the exit code is 2
+    And stderr mentions "empty has no role files"
+
+  @B-daemon-queue
+  Scenario: The queue says which events wait for a daemon that has their role
+    Given a role with
+      """
+      daemon: {max_running: 1}
+      triggers: [{type: webhook, port: 0, unsigned: true}]
+      """
+    And a model that answers
+      | says | faults        |
+      | One. | stall_headers |
+      | Two. |               |
+    And a daemon of `role.yaml`
+    When GitHub delivers "a" to "/hooks/worker", signed with "x"
+      """
+      {}
+      """
+    And the model has been asked 1 times
+    And GitHub delivers "b" to "/hooks/worker", signed with "x"
+      """
+      {}
+      """
+    And I run `rondo queue`
+    Then stdout mentions "waits for its turn"
+    When I end the server with KILL
+    And I run `rondo queue`
+    Then stdout mentions "no daemon has the role on duty"
+    When I run `rondo queue --json`
+    Then stdout mentions "\"on_duty\":false"
+    When the daemon starts again
+    Then 2 runs of "worker" soon are "completed"
+    When I run `rondo queue`
+    Then stderr mentions "nothing waits"

@@ -39,6 +39,7 @@ Feature: Edge cases of autonomous execution
     And iterations 1 to 5 finished once each
     And after the disk has room again the store is intact
 
+  @file-store
   Scenario Outline: A limit of file sizes is a clear error and no sudden death: <blocks> blocks
     Given a worker
       """
@@ -141,6 +142,7 @@ Feature: Edge cases of autonomous execution
     And after iteration 2 condition "without" was "not_met"
 
   @A-EDGE-7
+  @file-store
   Scenario Outline: A damaged checkpoint is reported and never used: <policy>
     Given a worker
       """
@@ -160,6 +162,7 @@ Feature: Edge cases of autonomous execution
       | fail     | 10   | *none   |
 
   @A-EDGE-7
+  @file-store
   Scenario: The journal says which checkpoint was damaged
     Given a worker
       """

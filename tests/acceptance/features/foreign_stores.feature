@@ -1,3 +1,4 @@
+@file-store
 Feature: A store that did not come from here is only read
   Resuming a run executes the commands in its journal. So a store that came with a clone, an archive
   or a copy is read only until the user has confirmed it.

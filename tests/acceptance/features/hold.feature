@@ -444,6 +444,7 @@ Feature: What decides is out of the agent's hands
     And the file ".rondo/rondo.cedar" does not exist
 
   @hold
+  @file-store
   Scenario: Policies that a project shares count only while confirmed, and cannot be taken away
     Given a file ".rondo/rondo.cedar" with
       """

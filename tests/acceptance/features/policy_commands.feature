@@ -207,3 +207,17 @@ Feature: Policies are checked, shown, set, explained and tested
       | rondo polcy                | 2    | did you mean `policy`?  |
       | rondo policy check a b     | 2    | too many arguments      |
       | rondo policy set           | 2    | an argument is missing  |
+
+  Scenario: Profiles for foreign agents are printed and checked
+    When I run `rondo policy profile`
+    Then the exit code is 0
+    And stdout mentions "default-security"
+    When I run `rondo policy profile strict >profiles.cedar && rondo policy check profiles.cedar`
+    Then the exit code is 0
+    And stdout mentions "profiles.cedar: 11 policies of profiles, no errors"
+    When I run `sed -i s/rework_count/rework_cuont/ profiles.cedar && rondo policy check profiles.cedar`
+    Then the exit code is 1
+    And stdout mentions "profiles.cedar:"
+    When I run `rondo policy profile nothing`
+    Then the exit code is 2
+    And stderr mentions "there is no profile nothing"

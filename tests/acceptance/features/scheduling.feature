@@ -52,7 +52,7 @@ Feature: Autonomy of each trigger, and follow-ups within their limits
     Then the server says "the role gives no secret"
     And the source of type "cron" is soon on duty
 
-  @B-tools-schedule-followup @B-config-max_scheduled_per_run @B-config-max_schedule_delay_seconds
+  @B-tools-schedule-followup @B-config-max_scheduled_per_run @B-safety-max_scheduled_per_run @B-config-max_schedule_delay_seconds
   Scenario: Follow-ups that are too soon, too late or too many are refused, and the agent reads why
     Given the variable "HOOK_SECRET" is "s3cret"
     And a file "turns.jsonl" with
@@ -83,7 +83,7 @@ Feature: Autonomy of each trigger, and follow-ups within their limits
     And stdout mentions "two"
     And stdout does not mention "three"
 
-  @B-tools-schedule-followup-at @B-config-max_scheduled_total
+  @B-tools-schedule-followup-at @B-config-max_scheduled_total @B-safety-max_scheduled_total
   Scenario: A time without an offset is UTC, and the pending follow-ups of an agent have a largest number
     Given the variable "HOOK_SECRET" is "s3cret"
     And a file "make.sh" with

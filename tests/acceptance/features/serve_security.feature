@@ -39,14 +39,23 @@ Feature: A server keeps those out whom it does not serve
     Given a server with `--require-token --rate 100000`
     And a run of the agent "mine"
     When I have a token of the scope "<scope>"
-    Then every operation of a larger scope answers 403 "forbidden"
-    And every operation of its scope or a smaller one answers something else
+    Then every other operation answers 403 "forbidden"
+    And every operation that it has the right to answers something else
     And nothing has changed
 
     Examples:
       | scope   |
       | read    |
       | operate |
+      | decide  |
+      | reveal  |
+
+  Scenario: A token of an agent opens nothing that is for people
+    Given a server with `--require-token --rate 100000`
+    And a run of the agent "mine"
+    When I have a token of the scope "agent" for the agent "mine"
+    Then every other operation answers 403 "forbidden"
+    And nothing has changed
 
   Scenario: The token of one agent does not see another one's runs
     Given a server with `--require-token --rate 100000`

@@ -190,7 +190,9 @@ Feature: Runs are steered and looked after on the command line
       | sinks remove nosuch                  | there is no sink             |
       | sinks test nosuch                    | there is no sink             |
       | sinks retry nosuch                   | no such dead letter          |
-      | token create ci --scope all          | read\|operate\|administer    |
+      | token create ci --scope all          | read\|operate\|administer\|decide\|reveal\|agent |
+      | token create ci --scope agent        | names the agents             |
+      | token create ci --person ann         | a person's                   |
       | token create ci --expires yesterday  | is not a duration            |
       | token create 'a b'                   | letters, digits              |
       | token revoke nosuch                  | there is no token            |

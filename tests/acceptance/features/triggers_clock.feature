@@ -1,3 +1,4 @@
+@serve
 Feature: Triggers that follow the clock
 
   @B-daemon-triggers
@@ -82,3 +83,74 @@ Feature: Triggers that follow the clock
     When I run `rondo followups list`
     Then the exit code is 0
     And stderr mentions "no follow-ups"
+
+  @B-daemon-triggers @B-heartbeat
+  Scenario: A heartbeat wakes the agent in its active hours only, while its list has open items
+    Given the clock of a role is set
+    And a file "turns.jsonl" with
+      """
+      {"text": "looked at it", "forever": true}
+      """
+    And a file "now.md" with
+      """
+      - [ ] water the plants
+      """
+    And a file "later.md" with
+      """
+      - [ ] close the windows
+      """
+    And a file "never.md" with
+      """
+      - [x] sweep the floor
+      """
+    And a role that names times, with
+      """
+      model: {provider: scripted, name: turns.jsonl}
+      triggers:
+        - {type: heartbeat, file: now.md, interval_seconds: 1, active_hours: [$HOUR, $IN_2]}
+        - {type: heartbeat, file: later.md, interval_seconds: 1, active_hours: [$IN_2, $IN_4]}
+        - {type: heartbeat, file: never.md, interval_seconds: 1}
+      """
+    And a daemon of the role
+    Then a run of "worker" soon has the prompt "water the plants"
+    And no run of "worker" has the prompt "close the windows"
+    And no run of "worker" has the prompt "sweep the floor"
+    When I end the server with TERM
+    And I run `echo '- [ ] feed the cat' >now.md`
+    And 2 hours pass
+    And the server starts again
+    Then a run of "worker" soon has the prompt "close the windows"
+    And no run of "worker" has the prompt "feed the cat"
+
+  @B-daemon-triggers @B-cron-catch-up
+  Scenario: What a schedule has missed while no daemon ran is caught up as it says
+    Given the clock of a role is set
+    And a file "turns.jsonl" with
+      """
+      {"text": "wrote it", "forever": true}
+      """
+    And a role that names times, with
+      """
+      model: {provider: scripted, name: turns.jsonl}
+      triggers:
+        - {type: cron, schedule: "$MINUTE * * * *", prompt: the last one, catch_up: one}
+        - {type: cron, schedule: "$MINUTE * * * *", prompt: each of them, catch_up: all}
+        - {type: cron, schedule: "$MINUTE * * * *", prompt: none of them, catch_up: none}
+      """
+    And a daemon of the role
+    And the source of type "cron" is soon on duty
+    When I end the server with TERM
+    And 3 hours pass
+    And the server starts again
+    Then 3 runs of "worker" soon have the prompt "each of them"
+    And 1 run of "worker" soon has the prompt "the last one"
+    And no run of "worker" has the prompt "none of them"
+    When I run `rondo queue --refused --json`
+    Then stdout mentions "3 times passed and are skipped"
+    When I run `for run in $(rondo runs | awk '/worker/ {print $1}'); do rondo logs "$run" --json; done`
+    Then stdout mentions "\"missed\":2"
+    When I end the server with TERM
+    And the server starts again
+    And I end the server with TERM
+    And I run `rondo runs --json | wc -l`
+    Then stdout is exactly "4"

@@ -143,3 +143,68 @@ Feature: Triggers by webhooks, files and chats
     And I write the file "inbox/old.md"
     And the server starts again
     Then the agent "worker" soon has 2 runs with the prompt "inbox/old.md"
+
+  @B-daemon-triggers @B-webhook-signatures
+  Scenario: Standard Webhooks are accepted when they are signed and fresh, and once for each id
+    Given the variable "HOOK_SECRET" is "whsec_c2VjcmV0LW9mLXRoZS1ob29r"
+    And a role with
+      """
+      triggers:
+        - {type: webhook, port: 0, secret: "${HOOK_SECRET}", prompt_template: "{body.text}"}
+      """
+    And a model that answers
+      | says   |
+      | Noted. |
+    And a daemon of the role
+    When a message "msg_1" comes to "/hooks/worker", signed with "whsec_Z3Vlc3NlZA==" 0 seconds ago
+      """
+      {"text": "forged"}
+      """
+    Then the answer is 403
+    And the answer mentions "invalid signature"
+    When a message "msg_1" comes to "/hooks/worker", signed with "whsec_c2VjcmV0LW9mLXRoZS1ob29r" 360 seconds ago
+      """
+      {"text": "stale"}
+      """
+    Then the answer is 403
+    And the agent "worker" has 0 runs
+    When a message "msg_1" comes to "/hooks/worker", signed with "whsec_c2VjcmV0LW9mLXRoZS1ob29r" 0 seconds ago
+      """
+      {"text": "real"}
+      """
+    Then the answer is 202
+    And the run soon has the status "completed"
+    And the prompt of the run has the data "real"
+    When a message "msg_1" comes to "/hooks/worker", signed with "whsec_c2VjcmV0LW9mLXRoZS1ob29r" 10 seconds ago
+      """
+      {"text": "real"}
+      """
+    Then the answer is 202 and names the same run
+    And the agent "worker" has 1 run
+
+  @B-daemon-triggers @B-telegram
+  Scenario: A chat with a bot is a conversation, over restarts, for those who may use it
+    Given a role with
+      """
+      triggers:
+        - {type: telegram, allowed_user_ids: [7]}
+      """
+    And a Telegram bot
+    And a model that answers
+      | says                    |
+      | The disk is full.       |
+      | I said: it is full.     |
+    And a daemon of the role
+    When the user 8 writes "Who are you?" to the bot
+    And the user 7 writes "What is wrong?" to the bot
+    Then the bot soon has answered 7 with "The disk is full."
+    And the server says "8"
+    When I end the server with TERM
+    And the user 7 writes "What did you say?" to the bot
+    And the server starts again
+    Then the bot soon has answered 7 with "I said: it is full."
+    And the bot has answered 2 times
+    And request 2 has the messages system, user, assistant, user
+    And the model was asked 2 times
+    When I run `rondo conversations list`
+    Then stdout mentions "telegram"

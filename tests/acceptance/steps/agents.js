@@ -174,7 +174,7 @@ Given("a file {string} that names servers, with", function (name, text) {
   this.ask("trust", name, "--yes");
 });
 
-Given("a role that names servers, with", function (text) {
+Given(/^a role that names (?:servers|times), with$/, function (text) {
   writeRole(this, fill(this, text));
 });
 

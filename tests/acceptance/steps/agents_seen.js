@@ -67,6 +67,14 @@ Then("the last message of request {int} mentions {string}", function (number, te
   assert.ok(said.includes(text), said);
 });
 
+Then("a message of request {int} mentions {string}", function (number, text) {
+  const said = request(this, number).messages.map(words);
+  assert.ok(
+    said.some((one) => one.includes(text)),
+    said.join("\n"),
+  );
+});
+
 Then(/^request (\d+) has the messages (.+)$/, function (number, list) {
   assert.equal(
     request(this, Number(number))

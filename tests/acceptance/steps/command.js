@@ -5,6 +5,8 @@
 const { Given, Then, When } = require("@cucumber/cucumber");
 const assert = require("node:assert/strict");
 const fs = require("node:fs");
+const path = require("node:path");
+const os = require("node:os");
 const { events, find, lines } = require("./journal");
 
 const head = "#!/bin/sh\n";
@@ -15,12 +17,28 @@ Given("a worker", function (script) {
   this.write("worker.sh", `${head}${script}\n`, 0o755);
 });
 
+// Runs that did not work at the same time would wait here until their iteration is cut off.
+Given("a worker that ends each iteration only when nine runs are in it", function () {
+  const wait =
+    'touch "in-$RONDO_ITERATION-$RONDO_RUN_ID"\n' +
+    'while [ "$(ls | grep -c "^in-$RONDO_ITERATION-")" -lt 9 ]; do sleep 0.05; done\n';
+  this.write("worker.sh", `${head}${wait}`, 0o755);
+});
+
 // The body waits for the file `go` in one iteration, after the rest of its work.
 Given("a worker that stops to wait in iteration {int}", function (iteration, script) {
   const wait =
     `if [ "$RONDO_ITERATION" = ${iteration} ] && [ ! -e go ]; then\n` +
     '    touch "at-$RONDO_ITERATION"\n    while [ ! -e go ]; do sleep 0.02; done\nfi\n';
   this.write("worker.sh", `${head}${script}\n${wait}`, 0o755);
+});
+
+// A stand-in for the command line of a coding agent: it keeps what it was told in `tasks`.
+Given("a coding agent {string} that has read its task and runs", function (name, script) {
+  const folder = path.join(this.top, "agents");
+  fs.mkdirSync(folder, { recursive: true });
+  fs.writeFileSync(path.join(folder, name), `#!/bin/sh\ncat >>tasks\n${script}\n`, { mode: 0o755 });
+  if (!this.env.PATH.startsWith(folder)) this.env.PATH = `${folder}:${this.env.PATH}`;
 });
 
 Given("a Makefile with the target {string} that runs {string}", function (target, command) {
@@ -80,7 +98,7 @@ When("I kill it and its supervisor with KILL", async function () {
   await this.hasEnded(this.it);
 });
 
-When(/^I send it (INT|TERM|STOP)$/, function (signal) {
+When(/^I send it (INT|TERM|STOP|CONT)$/, function (signal) {
   this.it.child.kill(`SIG${signal}`);
 });
 
@@ -132,8 +150,21 @@ Then("stdout mentions {string}", function (text) {
   assertMentions(this.last.stdout, text);
 });
 
+Then("stdout mentions {string} once", function (text) {
+  assert.equal(this.last.stdout.split(text).length - 1, 1, this.last.stdout);
+});
+
+Then("stderr or stdout mentions {string} once", function (text) {
+  const out = this.last.stderr + this.last.stdout;
+  assert.equal(out.split(text).length - 1, 1, out);
+});
+
 Then("stdout does not mention {string}", function (text) {
   assert.ok(!this.last.stdout.includes(text), this.last.stdout);
+});
+
+Then("stderr does not mention {string}", function (text) {
+  assert.ok(!this.last.stderr.includes(text), this.last.stderr);
 });
 
 Then("stderr mentions {string}", function (text) {
@@ -278,6 +309,10 @@ Then("iteration {int} found the state {string}", function (iteration, state) {
   else assert.equal(this.read(name).trim(), state);
 });
 
+Then("the file {string} mentions {string}", function (name, text) {
+  assert.ok(this.read(name).includes(text), this.read(name));
+});
+
 Then("no process of {string} is left", function (text) {
   assert.deepEqual(this.processes(text), []);
 });
@@ -327,6 +362,26 @@ async function decide(world, verb, comment = "") {
 
 When("I approve the call that waits", async function () {
   await decide(this, "approve");
+});
+
+When("I show the call that waits", async function () {
+  const [entry] = inbox(this);
+  await this.run(`rondo inbox show ${entry.request_id}`);
+});
+
+When("I reveal {string} of the call that waits", async function (pointer) {
+  const [entry] = inbox(this);
+  await this.run(`rondo inbox reveal ${entry.request_id} ${pointer}`);
+});
+
+Given("a desk file that hides {string} from me, who may reveal it", function (pointer) {
+  const me = os.userInfo().username;
+  const text = `format: 1
+people: {${me}: {roles: [me]}}
+desks: {operators: {roles: [me]}}
+redaction: [{tool: run_shell, pointers: [${pointer}], hidden_from: [me], reveal: [me]}]
+`;
+  this.write("STATE/desks.yaml", text, 0o600);
 });
 
 When("I reject the call that waits", async function () {

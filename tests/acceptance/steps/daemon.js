@@ -3,6 +3,7 @@
 "use strict";
 
 const { Given, Then, When } = require("@cucumber/cucumber");
+const assert = require("node:assert/strict");
 const { serve } = require("./server");
 
 Given(/^a daemon of `(.+)`$/, function (words) {
@@ -37,4 +38,13 @@ Then("the source of type {string} is soon on duty", async function (type) {
 
 When("I write {string}", function (name) {
   this.write(name, "hello\n");
+});
+
+When("I send the server TERM", function () {
+  this.server.child.kill("SIGTERM");
+});
+
+Then("the server has ended with {int}", async function (code) {
+  await this.hasEnded(this.server);
+  assert.equal(this.server.code, code, this.server.stderr);
 });

@@ -53,6 +53,7 @@ class Scenario extends World {
     this.env.XDG_STATE_HOME = path.join(top, "state");
     fs.mkdirSync(this.project);
     fs.mkdirSync(this.home);
+    this.env.ROOT = root;
     this.values.$STATE = this.env.STATE = this.state();
   }
 

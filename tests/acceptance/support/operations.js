@@ -8,7 +8,15 @@ const fs = require("node:fs");
 const os = require("node:os");
 const { request } = require("./raw");
 
-const scopes = ["none", "read", "operate", "administer"];
+// Which operations, by the right that they need, a token of each scope may call.
+const scopes = {
+  read: ["read"],
+  operate: ["read", "operate"],
+  administer: ["read", "operate", "administer"],
+  decide: ["read", "decide"],
+  reveal: ["read", "decide", "reveal"],
+  agent: ["agent"],
+};
 const unknownRun = "01900000-0000-7000-8000-000000000000";
 const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
@@ -50,7 +58,7 @@ function remember(world) {
   world.before ??= stateOf(world);
 }
 
-// Every operation of the description that the server gives: { method, path, scope, id }.
+// Every operation of the description that the server gives: { method, path, right, id }.
 async function operations(world) {
   const { json } = await request(world.base, "GET", "/v1/openapi.json");
   const values = {
@@ -60,6 +68,10 @@ async function operations(world) {
     id: "none",
     asset: "app.js",
     role: "none",
+    request: "none",
+    agent: "mine",
+    lane: "none",
+    letter: "none",
   };
   const all = Object.entries(json.paths).flatMap(([pattern, item]) =>
     Object.entries(item)
@@ -69,10 +81,12 @@ async function operations(world) {
         pattern,
         method: method.toUpperCase(),
         path: pattern.replace(/\{(\w+)\}/g, (_, name) => values[name]),
-        scope: scopes.indexOf(operation["x-rondo-scope"] ?? "none"),
+        right: operation["x-rondo-scope"] ?? "none",
       })),
   );
-  const unknown = all.filter(({ path, scope }) => path.includes("undefined") || scope < 0);
+  const unknown = all.filter(
+    ({ path, right }) => path.includes("undefined") || (right !== "none" && !(right in scopes)),
+  );
   assert.deepEqual(unknown, [], "parts of paths that have no value here, or a scope");
   assert.ok(all.length > 35);
   return all;
@@ -82,7 +96,7 @@ async function operations(world) {
 async function callAll(world, chosen, headers, check) {
   remember(world);
   for (const operation of chosen) {
-    const hasBody = operation.method === "POST" || operation.method === "PUT";
+    const hasBody = ["POST", "PUT", "PATCH"].includes(operation.method);
     const sent = hasBody ? { ...headers, "content-type": "application/json" } : headers;
     const answer = await request(world.base, operation.method, operation.path, {
       headers: sent,

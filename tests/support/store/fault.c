@@ -301,6 +301,17 @@ static int fault_change_documents(struct store *base, const struct store_change 
     return rc;
 }
 
+static int fault_next_collection(struct store *base, const char *after,
+                                 char ret_name[STORE_COLLECTION_LEN + 1], struct rondo_error *err)
+{
+    struct fault_verdict verdict = ask(base, "next_collection");
+    int rc = 0;
+    if (!fails_before(&verdict)) {
+        rc = verdict.inner->ops->next_collection(verdict.inner, after, ret_name, err);
+    }
+    return answer(&verdict, rc, err);
+}
+
 static int fault_read_documents(struct store *base, const struct store_document_query *query,
                                 store_document_fn *fn, void *context, struct rondo_error *err)
 {
@@ -387,6 +398,12 @@ static int fault_health(struct store *base, struct store_health *ret_health,
     return rc;
 }
 
+static struct store_schema fault_schema(struct store *base)
+{
+    struct store *inner = ((struct fault_store *)base)->inner;
+    return inner->ops->schema(inner);
+}
+
 static const struct store_ops fault_ops = {
     .name = "fault",
     .close = fault_close,
@@ -407,11 +424,13 @@ static const struct store_ops fault_ops = {
     .record_policy = fault_record_policy,
     .read_policies = fault_read_policies,
     .change_documents = fault_change_documents,
+    .next_collection = fault_next_collection,
     .read_documents = fault_read_documents,
     .reserve_memories = fault_reserve_memories,
     .change_memories = fault_change_memories,
     .read_memories = fault_read_memories,
     .gc = fault_gc,
+    .schema = fault_schema,
     .health = fault_health,
 };
 

@@ -6,6 +6,7 @@
  */
 #include "base/buf.h"
 #include "base/clock.h"
+#include "base/json/json.h"
 #include "base/memory.h"
 #include "memory_rows.h"
 #include "store/rules.h"
@@ -99,6 +100,8 @@ static void apply(struct memory_store *store, const struct store_change *change,
     size_t behind = i + is_at(array, i, change->collection, change->key);
     switch (change->kind) {
     case STORE_PUT:
+        /* The real store would take it, and call itself damaged when it is read. */
+        assert(json_parse(change->data, change->data_len, NULL, NULL) == 0);
         put(array, i, change, now_ns);
         break;
     case STORE_DELETE:
@@ -207,6 +210,22 @@ static void give_range(const struct document_array *array, size_t first, size_t 
             return;
         }
     }
+}
+
+int memory_next_collection(struct store *base, const char *after,
+                           char ret_name[STORE_COLLECTION_LEN + 1], struct rondo_error *err)
+{
+    (void)err;
+    struct memory_store *store = memory_rows_lock(base);
+    const struct document_array *array = &store->documents;
+    size_t next = 0;
+    while (next < array->count && strcmp(array->items[next]->collection, after) <= 0) {
+        next++;
+    }
+    const char *name = next < array->count ? array->items[next]->collection : "";
+    memcpy(ret_name, name, strlen(name) + 1);
+    memory_rows_unlock(store);
+    return 0;
 }
 
 int memory_read_documents(struct store *base, const struct store_document_query *query,

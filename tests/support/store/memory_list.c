@@ -45,7 +45,9 @@ static bool matches(const struct store_run *run, const struct rules_run_filter *
     const struct store_run_query *query = filter->query;
     if (filter->is_empty || (filter->has_prefix && !begins_with(run->id, query->id_prefix)) ||
         (query->agent_id != NULL && strcmp(run->agent_id, query->agent_id) != 0) ||
-        (query->agents != NULL && !is_listed(query->agents, run->agent_id))) {
+        (query->agents != NULL && !is_listed(query->agents, run->agent_id)) ||
+        (query->parent != NULL && strcmp(run->parent, query->parent) != 0) ||
+        (query->is_top_only && run->parent[0] != '\0')) {
         return false;
     }
     if (filter->search[0] != '\0' && !contains(run->agent_id, filter->search) &&

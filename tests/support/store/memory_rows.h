@@ -196,6 +196,8 @@ int memory_change_documents(struct store *base, const struct store_change *chang
                             bool *ret_is_applied, struct rondo_error *err);
 /** Make a batch's update. */
 void memory_update_document(struct memory_store *store, const struct store_update *update);
+int memory_next_collection(struct store *store, const char *after,
+                           char ret_name[STORE_COLLECTION_LEN + 1], struct rondo_error *err);
 int memory_read_documents(struct store *base, const struct store_document_query *query,
                           store_document_fn *fn, void *context, struct rondo_error *err);
 

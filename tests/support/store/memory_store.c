@@ -107,13 +107,19 @@ static int memory_health(struct store *base, struct store_health *ret_health,
     *ret_health = (struct store_health){
         .location = "memory",
         .version = "memory",
-        .schema = 7,
+        .schema = 9,
         .run_count = HASH_COUNT(store->by_id),
         .event_count = store->order.count,
         .is_intact = true,
     };
     memory_rows_unlock(store);
     return 0;
+}
+
+static struct store_schema memory_schema(struct store *base)
+{
+    (void)base;
+    return (struct store_schema){.present = 9};
 }
 
 static const struct store_ops memory_ops = {
@@ -136,11 +142,13 @@ static const struct store_ops memory_ops = {
     .record_policy = memory_record_policy,
     .read_policies = memory_read_policies,
     .change_documents = memory_change_documents,
+    .next_collection = memory_next_collection,
     .read_documents = memory_read_documents,
     .reserve_memories = memory_reserve_memories,
     .change_memories = memory_change_memories,
     .read_memories = memory_read_memories,
     .gc = memory_gc,
+    .schema = memory_schema,
     .health = memory_health,
 };
 

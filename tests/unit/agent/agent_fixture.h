@@ -12,6 +12,7 @@
 #include "base/digest.h"
 #include "model/dialect.h"
 #include "role/role.h"
+#include "tool/canonical.h"
 
 #include <pthread.h>
 
@@ -248,7 +249,8 @@ static inline void scene_add_tools(struct agent_scene *scene)
                                  .is_concurrent = true,
                                  .run = scene_run_meet});
     scene_add_tool(scene, "post", (struct tool){.is_concurrent = true, .run = scene_run_meet});
-    scene_add_tool(scene, "careful", (struct tool){.needs_confirmation = true});
+    static const struct tool_argument path[] = {{"text", ARGUMENT_PATH}, {0}};
+    scene_add_tool(scene, "careful", (struct tool){.needs_confirmation = true, .arguments = path});
     agent_offer_tools(scene->agent);
 }
 

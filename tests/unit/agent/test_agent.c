@@ -734,6 +734,34 @@ SCENE_TEST(a_window_of_one_keeps_the_first_message)
     assert_int_equal(most, 4);
 }
 
+static void look_at_bytes(struct agent_scene *scene, const struct model_request *request)
+{
+    size_t *most = scene->mine;
+    size_t bytes = 0;
+    for (size_t i = 0; i < request->message_count; i++) {
+        bytes += request->messages[i].len;
+    }
+    *most = bytes > *most ? bytes : *most;
+}
+
+SCENE_TEST(the_window_of_the_model_bounds_what_is_sent)
+{
+    struct agent_scene *scene = *state;
+    size_t most = 0;
+    scene->mine = &most;
+    scene->on_ask = look_at_bytes;
+    auto_buf struct buf turns = {0};
+    for (int i = 0; i < 20; i++) {
+        buf_append_string(&turns, LOOK SAY("0123456789012345678901234567890123456789"));
+    }
+    scene_play(scene,
+               "  model: {provider: scripted, name: turns.jsonl, context_window: 700}\n" GUARDRAILS(
+                   "    max_iterations: 20\n"),
+               buf_string(&turns), RONDO_MAX_ITERATIONS);
+    assert_true(scene_events(scene, "history.trimmed", NULL) > 5);
+    assert_in_range(most, 1000, 2100 + 1000); /* the window, and one iteration */
+}
+
 SCENE_TEST(a_conversation_that_fits_is_not_trimmed)
 {
     struct agent_scene *scene = *state;

@@ -62,6 +62,38 @@ TEST(every_failure_of_a_model_but_two_is_one_that_another_may_not_have)
     }
 }
 
+SCENE_TEST(the_role_says_after_which_failures)
+{
+    static const struct {
+        const char *on;
+        const char *failure;
+        bool takes_over;
+    } cases[] = {
+        {"ModelHTTPError", "overloaded", true},
+        {"ModelHTTPError", "unreachable", false},
+        {"ModelHTTPError", "bad_reply", false},
+        {"UnexpectedModelBehavior", "bad_reply", true},
+        {"UnexpectedModelBehavior", "overloaded", false},
+        {"UnexpectedModelBehavior, ModelAPIError", "unreachable", true},
+        {"ContentFilterError", "overloaded", false},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct agent_scene *scene = *state;
+        char lines[256];
+        char turns[128];
+        snprintf(lines, sizeof(lines),
+                 "  model: {provider: scripted, name: turns.jsonl, fallback: "
+                 "['scripted:other.jsonl'], fallback_on: [%s]}\n",
+                 cases[i].on);
+        snprintf(turns, sizeof(turns),
+                 "{\"error\":\"%s\",\"message\":\"no luck\",\"forever\":true}\n", cases[i].failure);
+        write_script(scene, "other.jsonl", FINISH("completed"));
+        scene_start(scene, lines, turns);
+        scene_expect(scene, cases[i].takes_over ? RONDO_COMPLETED : RONDO_ERROR);
+        scene_leave(scene);
+    }
+}
+
 SCENE_TEST(it_stays_in_use_until_another_process_begins_with_the_roles_own)
 {
     struct agent_scene *scene = *state;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The window of a conversation: what trimming keeps. */
-#include "agent/history.h"
+#include "agent/history/history.h"
 #include "base/memory.h"
 #include "support/test.h"
 
@@ -76,6 +76,48 @@ TEST(a_window_of_one_keeps_the_first_message)
     expect("uaraua", 1, "u", 0);
     expect("uaraua", 0, "u", 0);
     expect("uaraua", -5, "u", 0);
+}
+
+TEST(a_summary_takes_the_place_of_messages_and_is_kept)
+{
+    struct history history = make("uarauara");
+    struct model_message summary = {
+        .kind = MODEL_USER, .bytes = memory_dup_bytes("s", 1), .len = 1};
+    assert_int_equal(history_tail(&history, 2), 7); /* no result without its call */
+    history_compact(&history, 1, 3, &summary, 99);
+    assert_int_equal(history.count, 6);
+    assert_int_equal(history.messages[1].bytes[0], 's');
+    assert_int_equal(history.seqs[1], 99);
+    assert_int_equal(history.seqs[2], 5);
+    assert_int_equal(history_trim(&history, 5), 1);
+    assert_int_equal(history.count, 5);
+    assert_int_equal(history.seqs[1], 99);
+    assert_int_equal(history.seqs[2], 6);
+    history_trim(&history, 1);
+    assert_int_equal(history.count, 2);
+    history_fini(&history);
+}
+
+TEST(a_window_is_found_by_bytes)
+{
+    struct history history = make("uauauaua");
+    history.messages[3].len = 100;
+    assert_int_equal(history_window(&history, 1000), 8);
+    assert_int_equal(history_window(&history, 107), 8);
+    int64_t window = history_window(&history, 106);
+    history_trim(&history, window);
+    assert_true(history.count < 8);
+    size_t bytes = 0;
+    for (size_t i = 0; i < history.count; i++) {
+        bytes += history.messages[i].len;
+    }
+    assert_true(bytes <= 106);
+    assert_int_equal(history.seqs[0], 1);
+    assert_int_equal(history_window(&history, 0), 1);
+    for (size_t i = 0; i < history.count; i++) {
+        history.messages[i].len = 1; /* as its bytes are */
+    }
+    history_fini(&history);
 }
 
 TEST(an_empty_history_stays_empty)

@@ -1,14 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Which events become warnings, once each, over deaths and beside other monitors. */
 #include "alert/notice.h"
+#include "loop/runtime.h"
 #include "monitor_world.h"
+#include "os/file.h"
+#include "os/file_folder.h"
+#include "support/scratch.h"
 
 /** A notice of the role "fixer". */
 static void store_notice(struct monitor_world *world, const char *key, const char *message)
 {
     auto_buf struct buf json = {0};
     bool is_applied = false;
-    struct notice notice = {.agent_id = "fixer", .message = message, .time_ns = world->now_ns};
+    struct notice notice = {
+        .kind = WARNING_EVENT, .agent_id = "fixer", .message = message, .time_ns = world->now_ns};
     notice_encode(&notice, &json);
     struct store_change change = {
         .kind = STORE_PUT,
@@ -136,6 +141,63 @@ WORLD_TEST(a_bad_end_is_a_warning_and_a_good_one_is_none)
         assert_int_equal(world_warnings(world, run.id), cases[i].expected);
     }
     assert_int_equal(world_warnings(world, "blocked after 0 iterations: because"), 1);
+}
+
+#define OF_PRD  ",\"spec\":{\"kind\":\"prd\",\"work\":{\"name\":\"x\"}}"
+#define OF_TASK ",\"spec\":{\"kind\":\"command\",\"work\":{\"parent\":\"p\",\"task\":\"a\"}}"
+
+WORLD_TEST(a_task_that_has_failed_and_a_file_that_cannot_be_used_are_warnings)
+{
+    struct monitor_world *world = *state;
+    struct test_run run = world_run(world, "prd-x", OF_PRD);
+    world_event(world, &run, "tasks.read", "{\"count\":1,\"tasks\":[]}");
+    world_event(world, &run, "task.ended", "{\"task\":\"a\",\"outcome\":\"no_change\"}");
+    world_event(world, &run, "task.failed", "{\"task\":\"US-1\",\"attempt\":3}");
+    world_event(world, &run, "tasks.read", "{\"message\":\"torn at line 3\"}");
+    world_tick(world);
+    assert_int_equal(world_warnings(world, "\"kind\":\"task\""), 2);
+    assert_int_equal(world_warnings(world, "US-1"), 1);
+    assert_int_equal(world_warnings(world, "torn at line 3"), 1);
+}
+
+WORLD_TEST(a_prd_that_is_done_is_told_and_one_that_failed_is_a_bad_end)
+{
+    struct monitor_world *world = *state;
+    struct test_run done = world_run(world, "prd-x", OF_PRD);
+    struct test_run failed = world_run(world, "prd-y", OF_PRD);
+    world_end_run(world, &done, "{\"status\":\"completed\",\"summary\":\"2 of 2 tasks done\"}");
+    world_end_run(world, &failed, "{\"status\":\"failed\"}");
+    world_tick(world);
+    assert_int_equal(world_warnings(world, done.id), 1);
+    assert_int_equal(world_warnings(world, "2 of 2 tasks done"), 1);
+    assert_int_equal(world_warnings(world, "\"kind\":\"ended\""), 1);
+}
+
+WORLD_TEST(what_comes_of_a_single_attempt_is_told_by_its_prd)
+{
+    struct monitor_world *world = *state;
+    struct test_run run = world_run(world, "worker", OF_TASK);
+    world_event(world, &run, "limit.warning",
+                "{\"limit_name\":\"iterations\",\"limit\":1,\"value\":1}");
+    world_event(world, &run, "gate.denied",
+                "{\"limit_name\":\"iterations\",\"status\":\"max_iterations\"}");
+    world_end_run(world, &run, "{\"status\":\"failed\"}");
+    world_tick(world);
+    assert_int_equal(world_warnings(world, ""), 0);
+    struct test_run denied = world_run(world, "worker", OF_TASK);
+    world_event(world, &denied, "step.denied", "{\"policy\":\"no-rm\",\"action\":\"tool\"}");
+    world_tick(world);
+    assert_int_equal(world_warnings(world, "\"kind\":\"policy\""), 1);
+}
+
+WORLD_TEST(a_prd_that_waits_for_its_attempts_is_not_silent)
+{
+    struct monitor_world *world = *state;
+    struct test_run run = world_run(world, "prd-x", OF_PRD);
+    world_tick(world);
+    world->now_ns += HOUR_NS;
+    world_tick(world);
+    assert_int_equal(world_warnings(world, run.id), 0);
 }
 
 WORLD_TEST(a_run_that_continues_after_a_denial_can_end_badly_again)
@@ -549,4 +611,54 @@ WORLD_TEST(a_message_that_is_too_long_is_cut_between_characters)
     world_tick(world);
     assert_int_equal(world_warnings(world, "\xc3\xa4\",\"seq\""), 1);
     assert_int_equal(world_warnings(world, "\xef\xbf\xbd"), 0);
+}
+
+/* ---- What the desk file hides ---- */
+
+/** The monitor of a server whose desk file hides values of one agent. */
+static struct monitor *monitor_with_desks(struct monitor_world *world, const char *path,
+                                          struct runtime **ret_runtime)
+{
+    static const char file[] = "format: 1\ndesks: {operators: {}}\n"
+                               "redaction: [{agent: fixer, pointers: [/action/args/x]}]\n";
+    struct monitor_options options = world_options(world);
+    struct monitor *monitor = NULL;
+    struct runtime_options runtime = {.store = world->memory, .desks = path, .has_no_keeper = true};
+    assert_int_equal(file_replace_durably(path, file, strlen(file), NULL), 0);
+    assert_int_equal(runtime_new(&runtime, ret_runtime, NULL), 0);
+    options.runtime = *ret_runtime;
+    assert_int_equal(monitor_start(&options, &monitor, NULL), 0);
+    return monitor;
+}
+
+static void ask_person(struct monitor_world *world, const char *agent)
+{
+    struct test_run run = world_run(world, agent, "");
+    world_event(world, &run, "handoff.requested",
+                "{\"iteration\":1,\"turn\":1,\"index\":0,\"call_id\":\"c\",\"name\":\"run_shell\","
+                "\"request\":\"e6a19e20-f630-5f7a-91bd-71be0c3eae0d\",\"reason\":\"secret-7\"}");
+    world_event(world, &run, "step.denied",
+                "{\"iteration\":1,\"action\":\"call_tool\",\"name\":\"run_shell\","
+                "\"policy\":\"p\",\"verdict\":\"deny\",\"message\":\"secret-7 is denied\"}");
+}
+
+WORLD_TEST(a_warning_repeats_no_value_that_the_desk_file_hides)
+{
+    struct monitor_world *world = *state;
+    char folder[64];
+    char path[96];
+    struct runtime *runtime = NULL;
+    assert_true(scratch_new(folder, sizeof(folder)));
+    snprintf(path, sizeof(path), "%s/desks.yaml", folder);
+    world->monitor = monitor_with_desks(world, path, &runtime);
+    ask_person(world, "fixer");
+    ask_person(world, "stranger");
+    world_tick(world);
+    assert_int_equal(world_documents(world, "warning", NULL), 4);
+    assert_int_equal(world_warnings(world, "waits for the decision of a person"), 2);
+    assert_int_equal(world_warnings(world, "secret-7"), 2); /* of the other agent */
+    monitor_stop(world->monitor);
+    world->monitor = NULL;
+    runtime_free(runtime);
+    assert_int_equal(file_remove_tree(folder, NULL), 0);
 }

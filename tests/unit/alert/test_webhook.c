@@ -132,6 +132,27 @@ MAIL_TEST(slack_gets_a_line_that_people_read)
     assert_null(http_peer_header(mail->peer, request, "webhook-signature"));
 }
 
+MAIL_TEST(a_call_that_waits_for_a_person_comes_with_a_link_to_the_inbox)
+{
+    struct webhook_mail *mail = *state;
+    http_peer_always(mail->peer, 200, NULL, "ok");
+    add_sink(mail, "chat", "slack", "/services/T0/B0/x");
+    struct test_run run = world_run(mail->world, "deployer", "");
+    world_event(mail->world, &run, "handoff.requested",
+                "{\"iteration\":1,\"turn\":1,\"index\":0,\"call_id\":\"c\",\"name\":\"run_shell\","
+                "\"request\":\"e6a19e20-f630-5f7a-91bd-71be0c3eae0d\",\"reason\":\"<b>\"}");
+    world_tick(mail->world);
+    const struct peer_request *request = http_peer_request(mail->peer, 0);
+    auto_json struct json_object *body = NULL;
+    assert_int_equal(json_parse(request->body, request->body_len, &body, NULL), 0);
+    const char *text = json_get_string(body, "text", "");
+    assert_non_null(strstr(text, "*deployer*"));
+    assert_non_null(strstr(text, "run_shell"));
+    assert_non_null(strstr(text, "&lt;b&gt;"));
+    assert_non_null(strstr(text, "(<http://127.0.0.1:7466/#/inbox/"
+                                 "e6a19e20-f630-5f7a-91bd-71be0c3eae0d|decide in the inbox>)"));
+}
+
 MAIL_TEST(a_command_gets_the_warning_on_stdin_and_in_its_environment)
 {
     struct webhook_mail *mail = *state;

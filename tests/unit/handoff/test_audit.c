@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "handoff/audit.h"
+#include "handoff/audit/entry.h"
 
 #include "support/test.h"
 

@@ -127,6 +127,18 @@ TEST(t6_each_guard_of_an_approval_refuses)
     assert_refused(&scene, command, HANDOFF_OTHER_REVISION);
 }
 
+TEST(t6_nobody_approves_what_their_own_agent_asks_for)
+{
+    struct scene scene = routed();
+    snprintf(scene.handoff.owner, sizeof(scene.handoff.owner), "user:olga");
+    snprintf(scene.handoff.parent_id, sizeof(scene.handoff.parent_id), "boss");
+    static const char *const own[] = {"user:olga", "olga", "boss", "user:boss", "user:agent"};
+    for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++) {
+        assert_refused(&scene, command_of(&scene, HANDOFF_APPROVE, own[i]), HANDOFF_SELF_APPROVAL);
+    }
+    assert_outcome(give(&scene, HANDOFF_APPROVE, "user:olg"), HANDOFF_DONE);
+}
+
 TEST(t6_the_first_decision_wins_and_the_same_one_again_is_no_error)
 {
     struct scene scene = approved();
@@ -446,6 +458,100 @@ TEST(t17_all_that_was_missed_while_nobody_ran_happens_in_order)
     assert_int_equal(scene.facts.facts[0], FACT_REMINDED);
     assert_int_equal(scene.facts.facts[4], FACT_EXPIRED);
     assert_int_equal(scene.handoff.decided_ns, BEGIN + 24 * HOUR);
+}
+
+static struct scene routed_with(enum handoff_on_timeout on_timeout, const char *desk)
+{
+    struct scene scene = routed();
+    scene.rules.on_timeout = on_timeout;
+    snprintf(scene.rules.timeout_desk, sizeof(scene.rules.timeout_desk), "%s", desk);
+    return scene;
+}
+
+TEST(t17_time_reroutes_once_and_then_ends_it)
+{
+    struct scene scene = routed_with(ON_TIMEOUT_REROUTE, "night");
+    pass(&scene, 24 * HOUR);
+    assert_state(&scene, HANDOFF_REROUTED);
+    assert_fact(&scene, FACT_REROUTED);
+    assert_string_equal(scene.handoff.desks[scene.handoff.desk_count - 1], "night");
+    assert_int_equal(scene.handoff.hops, 0);
+    struct handoff_command route = command_of(&scene, HANDOFF_ROUTE, "router");
+    route.desk = "night";
+    assert_outcome(perform(&scene, route), HANDOFF_DONE);
+    assert_true(scene.handoff.sla_due_ns > scene.now_ns);
+    pass(&scene, 24 * HOUR);
+    assert_state(&scene, HANDOFF_EXPIRED);
+    assert_string_equal(scene.handoff.decided_by, "system:timeout");
+}
+
+TEST(t17_time_does_not_reroute_to_a_desk_that_had_it)
+{
+    struct scene scene = routed_with(ON_TIMEOUT_REROUTE, "desk-1");
+    pass(&scene, 24 * HOUR);
+    assert_state(&scene, HANDOFF_EXPIRED);
+}
+
+TEST(t17_time_escalates_once_and_then_ends_it)
+{
+    struct scene scene = routed_with(ON_TIMEOUT_ESCALATE, "");
+    scene.rules.levels = 3;
+    scene.rules.reminders = 0;
+    pass(&scene, 24 * HOUR);
+    assert_state(&scene, HANDOFF_ESCALATED);
+    assert_int_equal(scene.handoff.escalation_level, 3);
+    assert_outcome(give(&scene, HANDOFF_CLAIM, "olga"), HANDOFF_DONE);
+    pass(&scene, HOUR);
+    assert_state(&scene, HANDOFF_EXPIRED);
+}
+
+TEST(t14_an_agent_that_does_not_answer_is_a_matter_of_the_next_desk)
+{
+    struct scene scene = asked();
+    scene.rules.on_timeout = ON_TIMEOUT_REROUTE;
+    snprintf(scene.rules.timeout_desk, sizeof(scene.rules.timeout_desk), "night");
+    pass(&scene, 30 * MINUTE);
+    assert_state(&scene, HANDOFF_REROUTED);
+    assert_int_equal(scene.handoff.info_due_ns, 0);
+    assert_outcome(give(&scene, HANDOFF_APPROVE, "nina"), HANDOFF_DONE);
+}
+
+TEST(t17_a_decision_that_is_useless_is_extended_by_nothing)
+{
+    struct scene scene = routed_with(ON_TIMEOUT_ESCALATE, "");
+    scene.handoff.required_by_ns = scene.handoff.sla_due_ns = scene.now_ns + HOUR;
+    pass(&scene, HOUR);
+    assert_state(&scene, HANDOFF_EXPIRED);
+}
+
+TEST(a_circle_of_desks_has_an_end_when_time_has_added_one)
+{
+    struct scene scene = routed_with(ON_TIMEOUT_REROUTE, "night");
+    char desk[16];
+    scene.rules.most_hops = HANDOFF_MOST_DESKS - 1;
+    pass(&scene, 24 * HOUR);
+    for (int i = 0; i < HANDOFF_MOST_DESKS - 2; i++) {
+        snprintf(desk, sizeof(desk), "next-%d", i);
+        struct handoff_command command = command_of(&scene, HANDOFF_REROUTE, "olga");
+        command.desk = desk;
+        assert_outcome(perform(&scene, command), HANDOFF_DONE);
+    }
+    struct handoff_command command = command_of(&scene, HANDOFF_REROUTE, "olga");
+    command.desk = "one-more";
+    assert_outcome(perform(&scene, command), HANDOFF_REROUTE_LOOP);
+}
+
+TEST(only_what_is_of_low_priority_makes_room)
+{
+    struct scene scene = routed_at(HANDOFF_LOW);
+    struct handoff_command shed = command_of(&scene, HANDOFF_SHED, "system:lanes");
+    assert_refused(&scene, shed, HANDOFF_NOT_PERMITTED);
+    shed.actor.is_admin = true;
+    assert_outcome(perform(&scene, shed), HANDOFF_DONE);
+    assert_state(&scene, HANDOFF_EXPIRED);
+    assert_outcome(perform(&scene, shed), HANDOFF_DECIDED);
+    scene = routed_at(HANDOFF_MEDIUM);
+    assert_refused(&scene, shed, HANDOFF_NOT_OPEN);
 }
 
 TEST(t18_the_agent_or_an_administrator_cancels)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Handoffs in the store: one transaction each, with others at work there, and whatever fails. */
-#include "handoff/store.h"
+#include "handoff/storage/chain.h"
+#include "handoff/storage/store.h"
 
 #include "base/buf.h"
 #include "base/clock.h"
@@ -29,7 +30,28 @@ struct handoff_fixture {
     struct store *store; /* the same, failing as planned */
     struct handoff_store handoffs;
     enum store_fault next_fault; /* of the next change of documents */
+    unsigned reads_to_twin; /* the same request is accepted elsewhere before this read; 0 = never */
 };
+
+static struct handoff_request request_of(const char *id)
+{
+    return (struct handoff_request){.request_id = id,
+                                    .agent_id = "agent",
+                                    .lane_id = "lane",
+                                    .action_digest = action,
+                                    .body_digest = body_digest,
+                                    .risk = HANDOFF_MEDIUM,
+                                    .priority = HANDOFF_MEDIUM};
+}
+
+static void submit_twin(struct handoff_fixture *fixture)
+{
+    struct handoff_store beside = {.store = fixture->memory, .rules = &handoff_default_rules};
+    struct handoff_request request = request_of(ID);
+    struct handoff_result result;
+    assert_int_equal(handoff_submit(&beside, &request, "{}", BEGIN, &result, NULL), 0);
+    assert_int_equal(result.outcome, HANDOFF_DONE);
+}
 
 static enum store_fault decide(void *context, const char *operation, uint64_t call, int *ret_code)
 {
@@ -38,6 +60,10 @@ static enum store_fault decide(void *context, const char *operation, uint64_t ca
     struct handoff_fixture *fixture = context;
     enum store_fault fault =
         strcmp(operation, "change_documents") == 0 ? fixture->next_fault : STORE_FAULT_NONE;
+    if (strcmp(operation, "read_documents") == 0 && fixture->reads_to_twin > 0 &&
+        --fixture->reads_to_twin == 0) {
+        submit_twin(fixture);
+    }
     if (fault != STORE_FAULT_NONE) {
         fixture->next_fault = STORE_FAULT_NONE;
     }
@@ -66,17 +92,6 @@ static int tear_down(void **state)
 }
 
 #define TEST_IN_STORE(name) TEST_WITH(name, set_up, tear_down)
-
-static struct handoff_request request_of(const char *id)
-{
-    return (struct handoff_request){.request_id = id,
-                                    .agent_id = "agent",
-                                    .lane_id = "lane",
-                                    .action_digest = action,
-                                    .body_digest = body_digest,
-                                    .risk = HANDOFF_MEDIUM,
-                                    .priority = HANDOFF_MEDIUM};
-}
 
 static int submit(struct handoff_fixture *fixture, struct handoff_request request,
                   struct handoff_result *ret_result)
@@ -142,10 +157,12 @@ static void assert_in(struct handoff_fixture *fixture, const char *collection, c
 
 static uint64_t verify(struct handoff_fixture *fixture, int expected)
 {
-    uint64_t size = 0;
+    static const struct audit_keys keys = {0};
+    struct audit_report report = {0};
     struct rondo_error err = {0};
-    assert_int_equal(handoff_verify_audit(&fixture->handoffs, &size, &err), expected);
-    return size;
+    assert_int_equal(audit_chain_verify(fixture->handoffs.store, &keys, NULL, &report, &err),
+                     expected);
+    return report.size;
 }
 
 TEST_IN_STORE(a_request_is_accepted_once)
@@ -245,6 +262,17 @@ TEST_IN_STORE(a_lost_answer_is_found_by_asking_again)
         }
     }
     assert_int_equal(verify(fixture, 0), 12);
+}
+
+TEST_IN_STORE(a_request_that_took_the_last_place_itself_is_not_told_that_all_is_full)
+{
+    static const struct handoff_bounds one = {.per_lane = 1, .per_agent = 9, .per_store = 9};
+    struct handoff_fixture *fixture = *state;
+    struct handoff_result result = {0};
+    fixture->handoffs.bounds = &one;
+    fixture->reads_to_twin = 3; /* The record was looked for, the places were not. */
+    assert_int_equal(submit(fixture, request_of(ID), &result), 0);
+    assert_int_equal(result.outcome, HANDOFF_REPEATED);
 }
 
 TEST_IN_STORE(a_request_may_be_as_long_as_the_limit)

@@ -210,6 +210,57 @@ TEST(a_pause_counts_no_time_between_bodies_and_all_of_it_inside_one)
     assert_int_equal(run.active_ns, 35);
 }
 
+/** A session runs into a quota at 10, which is there again at 100; its iteration is cut off at 15.
+ */
+static struct run_state waiting(void)
+{
+    struct run_state run = {0};
+    ADD(&run, .type = JOURNAL_RUN_CREATED, .time_ns = 1);
+    ADD(&run, .type = JOURNAL_RUN_CLAIMED, .time_ns = 1,
+        .run_claimed = {.epoch = 1, .alive_ns = 1});
+    ADD(&run, .type = JOURNAL_ITERATION_STARTED, .time_ns = 1,
+        .iteration_started = {.iteration = 1, .attempt = 1});
+    ADD(&run, .type = JOURNAL_WORKER_FINISHED, .time_ns = 10,
+        .worker_finished = {.iteration = 1, .outcome = "api_quota", .until_ns = 100});
+    ADD(&run, .type = JOURNAL_ITERATION_INTERRUPTED, .time_ns = 15,
+        .iteration_interrupted = {.iteration = 1});
+    assert_int_equal(run.active_ns, 14);
+    return run;
+}
+
+TEST(waiting_for_a_quota_is_not_active_time)
+{
+    struct run_state run = waiting();
+    ADD(&run, .type = JOURNAL_NOTE, .time_ns = 50, .note = {.name = "n"});
+    assert_int_equal(run.active_ns, 14);
+    ADD(&run, .type = JOURNAL_ITERATION_STARTED, .time_ns = 103,
+        .iteration_started = {.iteration = 1, .attempt = 2});
+    assert_int_equal(run.active_ns, 17);
+    ADD(&run, .type = JOURNAL_NOTE, .time_ns = 110, .note = {.name = "n"});
+    assert_int_equal(run.active_ns, 24);
+}
+
+TEST(an_owner_that_died_while_it_waited_for_a_quota_was_not_active)
+{
+    struct run_state run = waiting();
+    ADD(&run, .type = JOURNAL_RUN_CLAIMED, .time_ns = 90,
+        .run_claimed = {.epoch = 2, .alive_ns = 60});
+    assert_int_equal(run.active_ns, 14);
+    ADD(&run, .type = JOURNAL_RUN_CLAIMED, .time_ns = 150,
+        .run_claimed = {.epoch = 3, .alive_ns = 120});
+    assert_int_equal(run.active_ns, 34);
+}
+
+TEST(verifying_before_a_wait_is_active_time)
+{
+    struct run_state run = waiting();
+    ADD(&run, .type = JOURNAL_VERIFICATION_STARTED, .time_ns = 16);
+    ADD(&run, .type = JOURNAL_VERIFICATION_FINISHED, .time_ns = 36);
+    assert_int_equal(run.active_ns, 34);
+    ADD(&run, .type = JOURNAL_NOTE, .time_ns = 90, .note = {.name = "n"});
+    assert_int_equal(run.active_ns, 34);
+}
+
 TEST(verifying_in_a_pause_is_active_time)
 {
     struct run_state run = begun();

@@ -39,12 +39,14 @@ struct loop_fixture {
 static inline int64_t fixture_now(const struct clock *clock)
 {
     const struct loop_fixture *fixture = clock->context;
-    return fixture->now_ns + fixture->skew_ns;
+    /* Atomic: a tool of a test may move the clock on its thread. */
+    return __atomic_load_n(&fixture->now_ns, __ATOMIC_RELAXED) + fixture->skew_ns;
 }
 
 static inline int64_t fixture_monotonic(const struct clock *clock)
 {
-    return ((const struct loop_fixture *)clock->context)->now_ns;
+    const struct loop_fixture *fixture = clock->context;
+    return __atomic_load_n(&fixture->now_ns, __ATOMIC_RELAXED); /* as in fixture_now */
 }
 
 static inline void fixture_sleep(const struct clock *clock, int64_t ns, struct cancel *cancel)

@@ -37,12 +37,13 @@ TEST(an_old_store_is_hidden_with_its_folder)
 TEST(a_store_elsewhere_is_hidden_with_all_that_belongs_to_it)
 {
     auto_hidden_paths char **paths = hidden_paths_of_store("/data/not.rondo/my.db");
-    assert_paths(paths, (const char *const[]){
-                            "/nowhere/rondo", "/data/not.rondo/my.db", "/data/not.rondo/my.db-wal",
-                            "/data/not.rondo/my.db-shm", "/data/not.rondo/my.db-journal",
-                            "/data/not.rondo/my.db.work", "/data/not.rondo/rondo.cedar",
-                            "/data/not.rondo/rondo.entities.json",
-                            "/data/not.rondo/rondo.links.json", NULL});
+    assert_paths(paths,
+                 (const char *const[]){
+                     "/nowhere/rondo", "/data/not.rondo/my.db", "/data/not.rondo/my.db-wal",
+                     "/data/not.rondo/my.db-shm", "/data/not.rondo/my.db-journal",
+                     "/data/not.rondo/my.db.work", "/data/not.rondo/rondo.cedar",
+                     "/data/not.rondo/rondo.entities.json", "/data/not.rondo/rondo.links.json",
+                     "/data/not.rondo/desks.yaml", NULL});
     auto_hidden_paths char **named = hidden_paths_of_store("/data/rondo.db");
     assert_string_equal(named[5], "/data/rondo.db.work");
 }

@@ -12,6 +12,8 @@ TEST(a_spec_comes_back_from_json)
     spec.command[1] = memory_dup_string("");
     spec.env_names = memory_new_zero(2, sizeof(*spec.env_names));
     spec.env_names[0] = memory_dup_string("HOME");
+    spec.denied_env = memory_new_zero(2, sizeof(*spec.denied_env));
+    spec.denied_env[0] = memory_dup_string("GH_TOKEN");
     spec.max_tokens = 5;
     spec.durability = DURABILITY_BEST_EFFORT;
     spec.verifier_tier = SANDBOX_LANDLOCK;
@@ -23,6 +25,7 @@ TEST(a_spec_comes_back_from_json)
     loop_spec_encode(&again, &second);
     assert_string_equal(buf_string(&first), buf_string(&second));
     assert_string_equal(again.command[1], "");
+    assert_string_equal(again.denied_env[0], "GH_TOKEN");
     struct loop_spec copy = loop_spec_dup(&again);
     buf_clear(&second);
     loop_spec_encode(&copy, &second);
@@ -72,6 +75,28 @@ static int check_agent(const char *agent_id)
     int r = loop_spec_check(&spec, NULL);
     loop_spec_fini(&spec);
     return r;
+}
+
+TEST(what_is_denied_to_a_run_cannot_be_passed_to_its_sandbox)
+{
+    static const struct {
+        const char *passed;
+        int code;
+    } cases[] = {{"GH_TOKEN", RONDO_ERR_INVALID},
+                 {"GH_*", RONDO_ERR_INVALID},
+                 {"*", RONDO_ERR_INVALID},
+                 {"GH_TOKEN_FILE", 0},
+                 {"G", 0},
+                 {"NPM_*", 0}};
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        const char *const passed[] = {cases[i].passed, NULL};
+        const char *const denied[] = {"GH_TOKEN", NULL};
+        struct loop_spec spec = fixture_spec(0);
+        spec.env_names = memory_dup_list(passed);
+        spec.denied_env = memory_dup_list(denied);
+        assert_int_equal(loop_spec_check(&spec, NULL), cases[i].code);
+        loop_spec_fini(&spec);
+    }
 }
 
 TEST(agent_ids_are_plain_names)

@@ -174,6 +174,46 @@ TEST(the_delay_counts_from_the_end_of_the_last_iteration)
     loop_spec_fini(&spec);
 }
 
+TEST(what_a_session_ran_into_is_waited_for_also_before_the_first_result)
+{
+    struct loop_spec spec = fixture_spec(0);
+    struct run_state run = ready(0);
+    run.waits_until_ns = NOW + 7 * NS_PER_S;
+    assert_int_equal(decide(&run, &spec).kind, EFFECT_DELAY);
+    assert_int_equal(decide(&run, &spec).delay_ns, 7 * NS_PER_S);
+    run.waits_until_ns = NOW;
+    assert_int_equal(decide(&run, &spec).kind, EFFECT_GATE);
+    run.waits_until_ns = INT64_MAX;
+    assert_int_equal(decide(&run, &spec).delay_ns, LIMIT_CODING_WAIT_NS);
+    run.waits_until_ns = NOW + 7 * NS_PER_S;
+    run.is_stop_requested = true;
+    expect_end(&run, &spec, "cancelled");
+    loop_spec_fini(&spec);
+}
+
+TEST(a_wait_for_a_quota_uses_up_no_time_limit)
+{
+    struct loop_spec spec = fixture_spec(0);
+    struct run_state run = ready(1);
+    spec.time_limit_ns = 20 * NS_PER_S;
+    run.active_ns = 15 * NS_PER_S;
+    run.last_event_ns = NOW - 90 * NS_PER_S;
+    run.waits_until_ns = NOW + 50 * NS_PER_S;
+    assert_int_equal(loop_step_active_ns(&run, NOW), 15 * NS_PER_S);
+    /* The rest of the limit, 5 s, does not cut the wait into pieces. */
+    assert_int_equal(decide(&run, &spec).kind, EFFECT_DELAY);
+    assert_int_equal(decide(&run, &spec).delay_ns, 50 * NS_PER_S);
+    assert_int_equal(loop_step_active_ns(&run, NOW + 53 * NS_PER_S), 18 * NS_PER_S);
+    /* A longer delay between iterations counts after the wait. */
+    spec.delay_ns = 3600 * NS_PER_S;
+    run.last_finished_ns = NOW;
+    assert_int_equal(decide(&run, &spec).delay_ns, 55 * NS_PER_S);
+    run.waits_until_ns = NOW - 90 * NS_PER_S;
+    assert_int_equal(loop_step_active_ns(&run, NOW), 105 * NS_PER_S);
+    expect_end(&run, &spec, "timeout");
+    loop_spec_fini(&spec);
+}
+
 TEST(nothing_is_verified_for_a_run_that_ends_anyway)
 {
     struct loop_spec spec = fixture_spec(1);

@@ -44,7 +44,9 @@ static inline void world_path(const struct orchestrator_world *world, const char
 
 static inline struct runtime *world_runtime(struct orchestrator_world *world, int64_t lease_ns)
 {
-    struct runtime_options options = {.store = world->store, .lease_ns = lease_ns};
+    char desks[128];
+    world_path(world, "desks.yaml", desks, sizeof(desks));
+    struct runtime_options options = {.store = world->store, .lease_ns = lease_ns, .desks = desks};
     struct runtime *runtime = NULL;
     assert_int_equal(runtime_new(&options, &runtime, NULL), 0);
     return runtime;

@@ -21,8 +21,29 @@ extern char **environ;
 
 /* ---- The process that dies ------------------------------------------------------------------ */
 
+/** A run that the one whose id is in the file "parent" has given away. */
+static struct loop_spec given_spec(struct orchestrator_world *world)
+{
+    struct loop_spec spec = role_spec(world, AGENT_SINGLE);
+    char path[128];
+    auto_buf struct buf parent = {0};
+    auto_buf struct buf agent = {0};
+    world_path(world, "parent", path, sizeof(path));
+    if (file_read(path, ID_SIZE, &parent, NULL) < 0) {
+        buf_append_string(&parent, "019f0000-0000-7000-8000-000000000000");
+    }
+    buf_printf(&agent, "{\"delegated\":{\"parent\":\"%s\",\"depth\":1},%s", buf_string(&parent),
+               spec.agent + 1);
+    free(spec.agent);
+    spec.agent = memory_dup_string(buf_string(&agent));
+    return spec;
+}
+
 static struct loop_spec doomed_spec(struct orchestrator_world *world, const char *kind)
 {
+    if (strcmp(kind, "given") == 0) {
+        return given_spec(world);
+    }
     if (strcmp(kind, "chat") == 0 || strcmp(kind, "role") == 0) {
         return role_spec(world, strcmp(kind, "chat") == 0 ? AGENT_CHAT : AGENT_AUTONOMOUS);
     }
@@ -241,6 +262,42 @@ WORLD_TEST(a_dead_library_that_somebody_tried_to_resume_is_closed)
 
     wait_status(world, run_id, RONDO_ERROR);
     WAIT_FOR(!orphan_is_marked(runtime_store(world->runtime), run_id));
+}
+
+WORLD_TEST(a_run_that_was_given_away_is_left_to_the_one_that_waits_for_it)
+{
+    struct orchestrator_world *world = *state;
+    char parent[ID_SIZE];
+    char given[ID_SIZE];
+    char run_id[ID_SIZE];
+    char path[128];
+    world->options.close_after_ns = 1;
+    leave_dead_run(world, "paused", parent);
+    write_file(world, "parent", parent);
+    world_path(world, "doomed", path, sizeof(path));
+    unlink(path);
+    leave_dead_run(world, "given", given);
+    world_start(world);
+
+    run_spec(world, command_spec(world, "a", "true", 1), run_id);
+    wait_status(world, run_id, RONDO_MAX_ITERATIONS); /* The store was looked at meanwhile. */
+
+    WAIT_FOR(managed_runs(world, NULL) == 0); /* It is not in the queue either. */
+    assert_int_equal(row_of(world, given).summary.status, RONDO_RUNNING);
+    assert_int_equal(events_of(world, given, "run.claimed", NULL), 1);
+}
+
+WORLD_TEST(a_run_that_was_given_away_by_nobody_is_closed)
+{
+    struct orchestrator_world *world = *state;
+    char given[ID_SIZE];
+    world->options.close_after_ns = 1;
+    leave_dead_run(world, "given", given);
+
+    world_start(world);
+
+    wait_status(world, given, RONDO_ERROR);
+    assert_int_equal(events_of(world, given, "model.requested", NULL), 0);
 }
 
 WORLD_TEST(a_dead_library_has_time_to_come_back)

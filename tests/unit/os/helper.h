@@ -2,6 +2,7 @@
 /* What the tests of this layer share: scratch folders, short ways to run, looking at processes. */
 #pragma once
 
+#include "base/cancel.h"
 #include "base/clock.h"
 #include "os/file.h"
 #include "os/file_folder.h"
@@ -74,17 +75,29 @@ static inline struct spawn_result run(const struct spawn_request *request)
     return result;
 }
 
-/** A command that ignores the request to end. */
-#define STUBBORN "trap '' TERM; while :; do sleep 0.01; done"
+/** A command that ignores the request to end, and says when it does. */
+#define STUBBORN "trap '' TERM; echo go; while :; do sleep 0.01; done"
 
-/** A command that runs out of time and ignores the request to end is killed. */
+static inline void request_the_end(void *context, const char *bytes, size_t len)
+{
+    (void)bytes;
+    (void)len;
+    cancel_set(context, CANCEL_GRACEFUL);
+}
+
+/** STUBBORN is asked to end as soon as it ignores that, and is killed after its grace. */
 static inline void assert_killed_after_grace(struct spawn_request request)
 {
-    request.total_ns = 100 * NS_PER_MS;
+    struct cancel cancel;
+    assert_int_equal(cancel_init(&cancel, NULL), 0);
     request.grace_ns = 100 * NS_PER_MS;
+    request.cancel = &cancel;
+    request.on_output = request_the_end;
+    request.on_output_context = &cancel;
     struct spawn_result result = run(&request);
-    assert_int_equal(result.end, SPAWN_TIMED_OUT);
+    assert_int_equal(result.end, SPAWN_CANCELLED);
     assert_int_equal(result.signal, SIGKILL);
+    cancel_fini(&cancel);
     spawn_result_fini(&result);
 }
 

@@ -71,7 +71,7 @@ static void expect_policies_refused(const char *text, const char *message)
 TEST(without_files_everything_is_permitted_up_to_the_options)
 {
     struct ruleset *ruleset = make(NULL, 0);
-    expect_ids(ruleset, "base limit.iterations limit.tokens limit.cost limit.time");
+    expect_ids(ruleset, "base limit.iterations limit.tokens limit.cost limit.time confirm.tool");
     assert_int_equal(ruleset->given_count, 0);
     assert_false(ruleset->counts_iterations);
     assert_string_equal(ruleset->source, "built-in");
@@ -95,7 +95,7 @@ TEST(rondos_own_policies_say_why)
 TEST(with_files_only_they_permit)
 {
     struct ruleset *ruleset = make_policies(PERMIT);
-    expect_ids(ruleset, "policy0 limit.iterations limit.tokens limit.cost limit.time");
+    expect_ids(ruleset, "policy0 limit.iterations limit.tokens limit.cost limit.time confirm.tool");
     assert_int_equal(ruleset->given_count, 1);
     ruleset_unref(ruleset);
 }
@@ -105,7 +105,7 @@ TEST(an_id_of_rondos_takes_the_place_of_its_policy)
     struct ruleset *ruleset =
         make_policies("@id(\"limit.cost\") forbid (principal, action, resource) when { false };\n"
                       "@id(\"base\") permit (principal, action, resource);\n");
-    expect_ids(ruleset, "limit.cost base limit.iterations limit.tokens limit.time");
+    expect_ids(ruleset, "limit.cost base limit.iterations limit.tokens limit.time confirm.tool");
     assert_int_equal(ruleset->given_count, 2);
     ruleset_unref(ruleset);
 }
@@ -296,7 +296,8 @@ TEST(templates_apply_where_they_are_linked)
              "@id(\"t\") forbid (principal == ?principal, action, resource);"),
     };
     struct ruleset *ruleset = make(texts, 3);
-    expect_ids(ruleset, "policy0 for-a limit.iterations limit.tokens limit.cost limit.time");
+    expect_ids(ruleset,
+               "policy0 for-a limit.iterations limit.tokens limit.cost limit.time confirm.tool");
     assert_int_equal(ruleset->given_count, 2);
     ruleset_unref(ruleset);
 }
@@ -359,8 +360,8 @@ TEST(what_is_written_reads_back_the_same)
     assert_non_null(strstr(text, "there is no policy file"));
     assert_non_null(strstr(text, "without it, 10."));
     struct ruleset *again = make_policies(text);
-    expect_ids(again, "base limit.iterations limit.tokens limit.cost limit.time");
-    assert_int_equal(again->given_count, 5);
+    expect_ids(again, "base limit.iterations limit.tokens limit.cost limit.time confirm.tool");
+    assert_int_equal(again->given_count, 6);
     ruleset_unref(again);
     ruleset_unref(ruleset);
 }
@@ -376,7 +377,7 @@ TEST(what_is_written_begins_with_the_administrators_text)
     assert_non_null(strstr(text, "@id(\"limit.time\")"));
     assert_null(strstr(text, "@id(\"base\")"));
     struct ruleset *again = make_policies(text);
-    assert_int_equal(again->given_count, 6);
+    assert_int_equal(again->given_count, 7);
     ruleset_unref(again);
     ruleset_unref(ruleset);
 }
@@ -391,7 +392,7 @@ TEST(what_is_written_is_cedar_also_with_entities)
     auto_free char *text = written(ruleset);
     assert_non_null(strstr(text, "// p.entities.json\n// [\n// \r// ]\n"));
     struct ruleset *again = make_policies(text);
-    assert_int_equal(again->given_count, 5);
+    assert_int_equal(again->given_count, 6);
     ruleset_unref(again);
     ruleset_unref(ruleset);
 }

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 /** An element with something after its key. */
-struct item {
+struct sort_item {
     uint32_t key;
     uint32_t check; /* always the inverse of the key */
     uint64_t more;
@@ -15,18 +15,18 @@ struct item {
 
 static int compare_items(const void *left, const void *right)
 {
-    uint32_t a = ((const struct item *)left)->key;
-    uint32_t b = ((const struct item *)right)->key;
+    uint32_t a = ((const struct sort_item *)left)->key;
+    uint32_t b = ((const struct sort_item *)right)->key;
     return (a > b) - (a < b);
 }
 
 /** Keys by a rule; sums are compared afterwards, so that none is lost or doubled. */
 static void assert_sorts(size_t count, uint32_t (*key)(size_t i))
 {
-    struct item *items = calloc(count + 1, sizeof(*items));
+    struct sort_item *items = calloc(count + 1, sizeof(*items));
     uint64_t sum = 0;
     for (size_t i = 0; i < count; i++) {
-        items[i] = (struct item){.key = key(i), .check = ~key(i), .more = key(i)};
+        items[i] = (struct sort_item){.key = key(i), .check = ~key(i), .more = key(i)};
         sum += key(i);
     }
     cedar_sort(items, count, sizeof(*items), compare_items);

@@ -3,77 +3,7 @@
  * Verdicts: what Cedar says, what is made of it, which policy and which counter it is put down to,
  * and what policies see of a run.
  */
-#include "policy/subject.h"
-
-#include "base/auto.h"
-#include "base/buf.h"
-#include "base/clock.h"
-#include "support/test.h"
-
-#include <stdio.h>
-#include <string.h>
-
-#define PERMIT "permit (principal, action, resource);\n"
-#define FORBID "forbid (principal, action, resource) "
-
-/** Wednesday, the 21st of January 2026. */
-#define WEDNESDAY_NS (INT64_C(1768953600) * NS_PER_S)
-#define DAY_NS       (INT64_C(86400) * NS_PER_S)
-
-static const struct policy_run plain = {
-    .agent_id = "fixer",
-    .run_id = "run-1",
-    .kind = "command",
-    .workspace = "/srv/job",
-};
-
-static struct ruleset *rules(const char *policies, const char *entities)
-{
-    struct ruleset_text texts[] = {
-        {RULESET_POLICIES, "p.cedar", policies, strlen(policies)},
-        {RULESET_ENTITIES, "p.entities.json", entities, entities == NULL ? 0 : strlen(entities)},
-    };
-    struct ruleset *ruleset = NULL;
-    struct rondo_error err = {0};
-    if (ruleset_make("/p.cedar", texts, entities == NULL ? 1 : 2, NULL, NULL, &ruleset, &err) < 0) {
-        fail_msg("%s\n%s", err.message, policies);
-    }
-    return ruleset;
-}
-
-static struct subject *subject_with(const struct policy_run *options, const char *policies,
-                                    const char *entities)
-{
-    struct ruleset *ruleset = rules(policies, entities);
-    struct subject *subject = subject_new(options, ruleset);
-    ruleset_unref(ruleset);
-    return subject;
-}
-
-/** Decide, and describe a denial as the gate does. */
-static struct policy_verdict decide_request(struct subject *subject,
-                                            const struct policy_request *request)
-{
-    struct policy_verdict verdict;
-    subject_decide(subject, request, &verdict);
-    if (verdict.outcome != VERDICT_ALLOW) {
-        policy_verdict_describe(&verdict, request->action, subject_ruleset(subject),
-                                subject_answer(subject), subject_problem(subject));
-    }
-    return verdict;
-}
-
-static struct policy_verdict decide(struct subject *subject, const struct policy_request *facts,
-                                    enum vocabulary_action action)
-{
-    static const char *const resources[VOCABULARY_ACTION_COUNT] = {
-        [ACTION_CALL_MODEL] = "gpt", [ACTION_CALL_TOOL] = "shell"};
-    struct policy_request request = facts == NULL ? (struct policy_request){0} : *facts;
-    request.action = action;
-    request.resource = resources[action];
-    request.condition = "tests";
-    return decide_request(subject, &request);
-}
+#include "subject_help.h"
 
 static struct policy_limit limit_of(struct subject *subject, const struct policy_request *request,
                                     enum run_limit counter)
@@ -91,14 +21,6 @@ static bool allows(const struct policy_run *options, const struct policy_request
     struct policy_verdict verdict = decide(subject, facts, ACTION_ITERATE);
     subject_free(subject);
     return verdict.outcome == VERDICT_ALLOW;
-}
-
-static void expect_verdict(const struct policy_verdict *verdict, enum verdict_outcome outcome,
-                           enum verdict_reason reason, const char *policy)
-{
-    assert_int_equal(verdict->outcome, outcome);
-    assert_int_equal(verdict->reason, reason);
-    assert_string_equal(verdict->policy, policy);
 }
 
 /* ---- Reasons -------------------------------------------------------------------------------- */
@@ -187,8 +109,6 @@ TEST(outcomes_and_reasons_have_names)
 
 /* ---- Failing closed ------------------------------------------------------------------------- */
 
-#define OVERFLOWS "{ context.tokens + 9223372036854775807 > 0 }"
-
 TEST(a_forbid_that_fails_denies_although_cedar_allows)
 {
     struct subject *subject =
@@ -216,52 +136,6 @@ TEST(a_permit_that_fails_only_permits_nothing)
     verdict = decide(subject, &facts, ACTION_VERIFY);
     assert_int_equal(verdict.outcome, VERDICT_DENY);
     assert_int_equal(verdict.reason, VERDICT_NOT_PERMITTED);
-    subject_free(subject);
-}
-
-/* ---- Asking --------------------------------------------------------------------------------- */
-
-#define ASKING "@id(\"ask\") @on_deny(\"ask\")\n" FORBID "unless { context.approved };\n"
-
-TEST(a_person_is_asked_when_every_forbid_says_so)
-{
-    struct subject *subject = subject_with(&plain,
-                                           PERMIT ASKING "@id(\"ask2\") @on_deny(\"ask\")\n" FORBID
-                                                         "unless { context.approved };\n",
-                                           NULL);
-    struct policy_verdict verdict = decide(subject, NULL, ACTION_FINISH);
-    expect_verdict(&verdict, VERDICT_ASK, VERDICT_APPROVAL_NEEDED, "ask");
-    struct policy_request approved = {.is_approved = true};
-    assert_int_equal(decide(subject, &approved, ACTION_FINISH).outcome, VERDICT_ALLOW);
-    subject_free(subject);
-}
-
-TEST(one_hard_forbid_is_enough_and_is_the_one_reported)
-{
-    struct subject *subject = subject_with(
-        &plain, PERMIT ASKING "@id(\"hard\")\n" FORBID "when { context.iteration >= 3 };\n", NULL);
-    struct policy_request facts = {.iteration = 3};
-    struct policy_verdict verdict = decide(subject, &facts, ACTION_FINISH);
-    expect_verdict(&verdict, VERDICT_DENY, VERDICT_FORBIDDEN, "hard");
-    assert_int_equal(verdict.counter, RUN_LIMIT_ITERATIONS);
-    subject_free(subject);
-}
-
-TEST(other_words_for_on_deny_do_not_ask)
-{
-    struct subject *subject =
-        subject_with(&plain, PERMIT "@id(\"x\") @on_deny(\"log\")\n" FORBID ";", NULL);
-    struct policy_verdict verdict = decide(subject, NULL, ACTION_FINISH);
-    expect_verdict(&verdict, VERDICT_DENY, VERDICT_FORBIDDEN, "x");
-    subject_free(subject);
-}
-
-TEST(nobody_is_asked_while_another_forbid_fails)
-{
-    struct subject *subject =
-        subject_with(&plain, PERMIT ASKING "@id(\"broken\")\n" FORBID "when " OVERFLOWS ";", NULL);
-    struct policy_request facts = {.tokens = 1};
-    assert_int_equal(decide(subject, &facts, ACTION_FINISH).outcome, VERDICT_DENY);
     subject_free(subject);
 }
 

@@ -186,7 +186,8 @@ TEST(the_schema_declares_every_type_and_attribute)
     must_find(text, "\nentity ToolGroup in [ToolGroup];\n");
     must_find(text, "    max_cost_usd?: decimal,\n");
     must_find(text, "    agent: Agent,\n");
-    must_find(text, "    read_only: Bool,\n} tags String;\n");
+    must_find(text, "    read_only: Bool,\n");
+    must_find(text, "    needs_confirmation: Bool,\n} tags String;\n");
     must_find(text, "\naction iterate in [AgentCore::Action::\"loop___iterate\"] appliesTo {\n");
     buf_fini(&schema);
 }

@@ -25,6 +25,7 @@
 struct api_world {
     char folder[64];
     char policy[96];
+    char desks[96]; /* a test may write it */
     char work[96];
     struct store *store;
     struct runtime *runtime;
@@ -36,6 +37,8 @@ struct api_world {
     char read[TOKEN_SIZE];
     char administer[TOKEN_SIZE];
     char other[TOKEN_SIZE]; /* operate, but another agent's */
+    char decide[TOKEN_SIZE];
+    char agent[TOKEN_SIZE]; /* of the agent fixer */
 };
 
 /** An answer as it came. */
@@ -112,7 +115,8 @@ static inline void expect_problem(struct api_world *world, const char *method, c
 static inline void make_token(struct api_world *world, const char *name, enum token_scope scope,
                               const char *const *agents, char *ret_token)
 {
-    assert_int_equal(token_create(world->store, name, scope, agents, 0, ret_token, NULL), 0);
+    struct token_spec spec = {.name = name, .scope = scope, .agents = agents};
+    assert_int_equal(token_create(world->store, &spec, ret_token, NULL, NULL), 0);
 }
 
 /** A server with some options of its own: needs_token, hosts, log. */
@@ -126,9 +130,12 @@ static inline int world_setup_with(void **state, const struct server_options *wa
     assert_true(scratch_new(world->folder, sizeof(world->folder)));
     snprintf(world->policy, sizeof(world->policy), "%s/rondo.cedar", world->folder);
     snprintf(world->work, sizeof(world->work), "%s/work", world->folder);
+    snprintf(world->desks, sizeof(world->desks), "%s/desks.yaml", world->folder);
     world->store = store_memory_new(NULL);
-    struct runtime_options runtime = {
-        .store = world->store, .policy = world->policy, .is_policy_optional = true};
+    struct runtime_options runtime = {.store = world->store,
+                                      .policy = world->policy,
+                                      .is_policy_optional = true,
+                                      .desks = world->desks};
     assert_int_equal(runtime_new(&runtime, &world->runtime, &err), 0);
     struct orchestrator_options orchestrator = {
         .runtime = world->runtime, .work_folder = world->work, .max_loops = 4, .drain_ns = -1};
@@ -161,6 +168,8 @@ static inline int world_setup_with(void **state, const struct server_options *wa
     make_token(world, "operate", TOKEN_OPERATE, fixer, world->operate);
     make_token(world, "administer", TOKEN_ADMINISTER, NULL, world->administer);
     make_token(world, "other", TOKEN_OPERATE, stranger, world->other);
+    make_token(world, "decide", TOKEN_DECIDE, NULL, world->decide);
+    make_token(world, "agent", TOKEN_AGENT, fixer, world->agent);
     *state = world;
     return 0;
 }

@@ -73,11 +73,20 @@ TEST(every_route_wants_a_token_that_is_strong_enough)
         }
         expect_problem(world, route->method, at, "", "", "", "unauthorized");
         expect_problem(world, route->method, at, "rondo_wrong", "", "", "unauthorized");
-        if (route->scope > TOKEN_READ) {
-            expect_problem(world, route->method, at, world->read, "", "", "forbidden");
-        }
-        if (route->needs_all_agents || route->scope > TOKEN_OPERATE) {
-            expect_problem(world, route->method, at, world->operate, "", "", "forbidden");
+        const struct {
+            const char *token;
+            enum token_scope scope;
+            bool is_limited; /* to agents */
+        } callers[] = {{world->read, TOKEN_READ, false},
+                       {world->operate, TOKEN_OPERATE, true},
+                       {world->administer, TOKEN_ADMINISTER, false},
+                       {world->decide, TOKEN_DECIDE, false},
+                       {world->agent, TOKEN_AGENT, true}};
+        for (size_t i = 0; i < sizeof(callers) / sizeof(callers[0]); i++) {
+            if ((token_scope_rights(callers[i].scope) & route->right) == 0 ||
+                (callers[i].is_limited && route->needs_all_agents)) {
+                expect_problem(world, route->method, at, callers[i].token, "", "", "forbidden");
+            }
         }
     }
 }

@@ -103,7 +103,7 @@ TEST(the_description_has_every_route_and_no_other)
         }
         assert_string_equal(json_get_string(operation, "operationId", ""), route->operation);
         assert_string_equal(json_get_string(operation, "x-rondo-scope", "none"),
-                            route->is_public ? "none" : token_scope_name(route->scope));
+                            route->is_public ? "none" : token_right_name(route->right));
         assert_int_equal(json_get_bool(operation, "x-rondo-all-agents", false),
                          route->needs_all_agents);
         size_t listed = 0;
@@ -267,10 +267,13 @@ TEST(a_token_counts_until_it_is_revoked_or_over)
     char token[TOKEN_SIZE];
     char second[TOKEN_SIZE];
     (void)state;
-    assert_int_equal(token_create(store, "ci", TOKEN_OPERATE, agents, 1000, token, NULL), 0);
+    struct token_spec ci = {
+        .name = "ci", .scope = TOKEN_OPERATE, .agents = agents, .expires_ns = 1000};
+    struct token_spec two = {.name = "two", .scope = TOKEN_READ};
+    struct token_spec wrong = {.name = "x y", .scope = TOKEN_READ};
+    assert_int_equal(token_create(store, &ci, token, NULL, NULL), 0);
     assert_int_equal(strlen(token), 6 + 43);
-    assert_int_equal(token_create(store, "ci", TOKEN_READ, NULL, 0, second, NULL),
-                     RONDO_ERR_INVALID);
+    assert_int_equal(token_create(store, &ci, second, NULL, NULL), RONDO_ERR_INVALID);
     assert_int_equal(token_check(store, token, 999, &grant, NULL), 0);
     assert_int_equal(grant.scope, TOKEN_OPERATE);
     assert_string_equal(grant.name, "token ci");
@@ -282,9 +285,8 @@ TEST(a_token_counts_until_it_is_revoked_or_over)
     token[10] = token[10] == 'A' ? 'B' : 'A';
     assert_int_equal(token_check(store, token, 1, &grant, NULL), 0);
     assert_int_equal(grant.scope, TOKEN_NONE);
-    assert_int_equal(token_create(store, "x y", TOKEN_READ, NULL, 0, second, NULL),
-                     RONDO_ERR_INVALID);
-    assert_int_equal(token_create(store, "two", TOKEN_READ, NULL, 0, second, NULL), 0);
+    assert_int_equal(token_create(store, &wrong, second, NULL, NULL), RONDO_ERR_INVALID);
+    assert_int_equal(token_create(store, &two, second, NULL, NULL), 0);
     assert_int_equal(token_revoke(store, "two", NULL), 0);
     assert_int_equal(token_revoke(store, "two", NULL), RONDO_ERR_NOT_FOUND);
     assert_int_equal(token_check(store, second, 1, &grant, NULL), 0);
@@ -293,6 +295,132 @@ TEST(a_token_counts_until_it_is_revoked_or_over)
     assert_int_equal(token_list(store, &list, NULL), 0);
     assert_non_null(strstr(buf_string(&list), "\"agents\":[\"a\",\"b\"]"));
     assert_null(strstr(buf_string(&list), "two"));
+    store_close(store);
+}
+
+TEST(no_scope_decides_and_makes_an_agent_act)
+{
+    (void)state;
+    for (enum token_scope scope = TOKEN_NONE; scope < TOKEN_SCOPE_COUNT; scope++) {
+        unsigned rights = token_scope_rights(scope);
+        bool acts = (rights & (RIGHT_OPERATE | RIGHT_ADMINISTER | RIGHT_AGENT)) != 0;
+        assert_false((rights & RIGHT_DECIDE) != 0 && acts);
+        assert_false((rights & RIGHT_AGENT) != 0 && rights != RIGHT_AGENT);
+    }
+    assert_int_equal(RIGHTS_LOCAL & RIGHT_AGENT, 0);
+    for (unsigned right = RIGHT_READ; right <= RIGHT_AGENT; right *= 2) {
+        bool is_alone = strcmp(token_right_name((enum token_right)right), "agent") == 0;
+        assert_int_equal(is_alone, right == RIGHT_AGENT);
+    }
+}
+
+TEST(a_token_that_decides_is_a_persons)
+{
+    struct store *store = store_memory_new(NULL);
+    struct token_spec named = {.name = "phone", .scope = TOKEN_DECIDE, .person = "ann"};
+    struct token_spec plain = {.name = "ben", .scope = TOKEN_DECIDE};
+    struct token_spec reader = {.name = "eve", .scope = TOKEN_READ, .person = "ann"};
+    struct token_spec forged = {.name = "eve", .scope = TOKEN_DECIDE, .person = "ann\nuser:x"};
+    struct token_grant grant;
+    char token[TOKEN_SIZE];
+    (void)state;
+    assert_int_equal(token_create(store, &named, token, NULL, NULL), 0);
+    assert_int_equal(token_check(store, token, 1, &grant, NULL), 0);
+    assert_string_equal(grant.name, "token phone");
+    assert_string_equal(grant.person, "user:ann");
+    token_grant_fini(&grant);
+    assert_int_equal(token_create(store, &plain, token, NULL, NULL), 0);
+    assert_int_equal(token_check(store, token, 1, &grant, NULL), 0);
+    assert_string_equal(grant.person, "user:ben");
+    token_grant_fini(&grant);
+    assert_int_equal(token_create(store, &reader, token, NULL, NULL), RONDO_ERR_INVALID);
+    assert_int_equal(token_create(store, &forged, token, NULL, NULL), RONDO_ERR_INVALID);
+    store_close(store);
+}
+
+TEST(a_token_of_an_agent_names_agents)
+{
+    static const char *const none[] = {NULL};
+    static const char *const triage[] = {"triage-01", NULL};
+    struct store *store = store_memory_new(NULL);
+    struct token_spec spec = {.name = "triage", .scope = TOKEN_AGENT};
+    struct token_grant grant;
+    char token[TOKEN_SIZE];
+    (void)state;
+    assert_int_equal(token_create(store, &spec, token, NULL, NULL), RONDO_ERR_INVALID);
+    spec.agents = none;
+    assert_int_equal(token_create(store, &spec, token, NULL, NULL), RONDO_ERR_INVALID);
+    spec.agents = triage;
+    assert_int_equal(token_create(store, &spec, token, NULL, NULL), 0);
+    assert_int_equal(token_check(store, token, 1, &grant, NULL), 0);
+    assert_int_equal(grant.rights, RIGHT_AGENT);
+    assert_string_equal(grant.person, "");
+    assert_true(token_grant_covers(&grant, "triage-01"));
+    assert_false(token_grant_covers(&grant, "triage-02"));
+    token_grant_fini(&grant);
+    store_close(store);
+}
+
+static bool count_one(const struct store_document *document, void *context)
+{
+    (void)document;
+    ++*(size_t *)context;
+    return true;
+}
+
+TEST(an_agent_has_no_token_that_decides)
+{
+    static const char *const agents[] = {"triage-01", "triage-02", NULL};
+    struct store *store = store_memory_new(NULL);
+    struct token_spec agent = {
+        .name = "triage", .scope = TOKEN_AGENT, .agents = agents, .person = "ann"};
+    struct token_spec decider = {.name = "triage-02", .scope = TOKEN_DECIDE};
+    struct token_spec second = {.name = "second", .scope = TOKEN_DECIDE, .person = "triage-03"};
+    struct token_grant grant;
+    char token[TOKEN_SIZE];
+    (void)state;
+    assert_int_equal(token_create(store, &agent, token, NULL, NULL), 0);
+    assert_int_equal(token_check(store, token, 1, &grant, NULL), 0);
+    assert_string_equal(grant.owner, "user:ann");
+    assert_string_equal(grant.person, "");
+    token_grant_fini(&grant);
+    assert_int_equal(token_create(store, &decider, token, NULL, NULL), RONDO_ERR_INVALID);
+    assert_int_equal(token_create(store, &second, token, NULL, NULL), 0);
+    assert_true(token_is_of_agent(store, "user:triage-02", "another", ""));
+    assert_true(token_is_of_agent(store, "user:ann", "triage-01", ""));
+    assert_true(token_is_of_agent(store, "user:ann", "another", "triage-01"));
+    assert_false(token_is_of_agent(store, "user:ann", "another", ""));
+    assert_false(token_is_of_agent(store, "user:ben", "triage-01", ""));
+    store_close(store);
+}
+
+TEST(the_last_use_of_a_token_is_noted_once_a_minute)
+{
+    struct store *store = store_memory_new(NULL);
+    struct token_uses uses = {0};
+    struct token_spec spec = {.name = "ann", .scope = TOKEN_READ};
+    struct token_grant grant;
+    auto_buf struct buf list = {0};
+    char token[TOKEN_SIZE];
+    struct store_document_query query = {.collection = "token-use"};
+    size_t count = 0;
+    (void)state;
+    assert_int_equal(token_create(store, &spec, token, NULL, NULL), 0);
+    assert_int_equal(token_check(store, token, 1, &grant, NULL), 0);
+    token_note_use(store, &uses, grant.digest, clock_now(clock_system()));
+    assert_int_equal(token_list(store, &list, NULL), 0);
+    assert_null(strstr(buf_string(&list), "\"last_used\":null"));
+    struct store_change gone = {STORE_DELETE, "token-use", grant.digest,
+                                NULL,         0,           STORE_ANY_VERSION};
+    bool is_applied = false;
+    assert_int_equal(store->ops->change_documents(store, &gone, 1, &is_applied, NULL), 0);
+    token_note_use(store, &uses, grant.digest, clock_now(clock_system()));
+    assert_int_equal(store->ops->read_documents(store, &query, count_one, &count, NULL), 0);
+    assert_int_equal(count, 0);
+    token_note_use(store, &uses, grant.digest, clock_now(clock_system()) + 61 * NS_PER_S);
+    assert_int_equal(store->ops->read_documents(store, &query, count_one, &count, NULL), 0);
+    assert_int_equal(count, 1);
+    token_grant_fini(&grant);
     store_close(store);
 }
 

@@ -544,3 +544,38 @@ CONTRACT_TEST(a_batch_that_is_not_applied_updates_no_document)
     assert_int_equal(appending.calls, 1);
     assert_string_equal(read_one(store, "k").data, "\"a\"");
 }
+
+CONTRACT_TEST(collections_are_found_in_their_order)
+{
+    struct store *store = ((struct contract *)*state)->store;
+    char name[STORE_COLLECTION_LEN + 1] = "something";
+    assert_int_equal(store->ops->next_collection(store, "", name, NULL), 0);
+    assert_string_equal(name, "");
+    static const char *const names[] = {"b", "B", "\xc3\xa4", "a",
+                                        "0123456789abcdef0123456789abcdef"};
+    for (size_t i = 0; i < COUNT(names); i++) {
+        struct store_change one = put("key", "{}");
+        one.collection = names[i];
+        assert_true(change(store, one));
+        one.key = "other";
+        assert_true(change(store, one));
+    }
+    auto_buf struct buf seen = {0};
+    for (int i = 0; i < 9; i++) {
+        char after[STORE_COLLECTION_LEN + 1] = "";
+        memcpy(after, i == 0 ? "" : name, i == 0 ? 1 : sizeof(after));
+        assert_int_equal(store->ops->next_collection(store, after, name, NULL), 0);
+        buf_printf(&seen, "%s ", name);
+        if (name[0] == '\0') {
+            break;
+        }
+    }
+    assert_string_equal(buf_string(&seen), "0123456789abcdef0123456789abcdef B a b \xc3\xa4  ");
+    struct store_change gone = drop_if("key", STORE_ANY_VERSION);
+    gone.kind = STORE_DELETE_UP_TO;
+    gone.collection = "a";
+    gone.key = "z";
+    assert_true(change(store, gone));
+    assert_int_equal(store->ops->next_collection(store, "B", name, NULL), 0);
+    assert_string_equal(name, "b");
+}

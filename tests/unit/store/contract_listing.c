@@ -94,6 +94,40 @@ CONTRACT_TEST(runs_are_selected_by_their_statuses)
                   "31");
 }
 
+/** Create a run that works for another one. */
+static void create_child(struct store *store, unsigned number, unsigned parent)
+{
+    struct store_run run = {.agent_id = "worker"};
+    memcpy(run.id, test_id(number).text, sizeof(run.id));
+    memcpy(run.parent, test_id(parent).text, sizeof(run.parent));
+    const struct store_claim claim = {.owner = "owner-a", .lease_ns = TEST_LEASE_NS};
+    struct store_claim_result result;
+    assert_int_equal(store->ops->create_run(store, &run, NULL, 0, &claim, &result, NULL), 0);
+}
+
+CONTRACT_TEST(runs_are_selected_by_the_run_that_they_work_for)
+{
+    struct store *store = ((struct contract *)*state)->store;
+    test_create(store, test_id(1).text, "alpha", false);
+    test_create(store, test_id(2).text, "beta", false);
+    create_child(store, 3, 1);
+    create_child(store, 4, 1);
+    create_child(store, 5, 2);
+    assert_listed(store, QUERY(.parent = test_id(1).text), "43");
+    assert_listed(store, QUERY(.parent = test_id(2).text, .is_ascending = true), "5");
+    assert_listed(store, QUERY(.parent = test_id(3).text), "");
+    assert_listed(store, QUERY(.is_top_only = true), "21");
+    assert_listed(store, QUERY(.is_top_only = true, .order = STORE_BY_AGENT, .is_ascending = true),
+                  "12");
+    assert_listed(store, QUERY(0), "54321");
+    assert_string_equal(list(store, QUERY(.parent = test_id(2).text)).last.parent, test_id(2).text);
+    assert_string_equal(list(store, QUERY(.is_top_only = true)).last.parent, "");
+    struct store_run_counts counts;
+    const struct store_run_query top = {.is_top_only = true};
+    assert_int_equal(store->ops->count_runs(store, &top, &counts, NULL), 0);
+    assert_int_equal(counts.by_status[RONDO_RUNNING], 2);
+}
+
 CONTRACT_TEST(runs_are_found_by_part_of_the_agent_without_case)
 {
     struct contract *contract = *state;

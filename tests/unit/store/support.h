@@ -11,7 +11,7 @@
 /** Time at which every test begins. */
 #define TEST_EPOCH_NS INT64_C(1700000000000000000)
 /** The lease that the helpers ask for. */
-#define TEST_LEASE_NS (30 * NS_PER_S)
+#define TEST_LEASE_NS (600 * NS_PER_S)
 
 /** A clock that stands still until a test moves it. Any thread. */
 struct test_clock {

@@ -324,6 +324,29 @@ RIG_TEST(waiting_sees_what_did_not_go_through_the_writer)
     assert_true(writer_wait(rig->writer, 0, FOREVER_NS, NULL));
 }
 
+static int show_nothing(struct store *store, uint64_t *ret_position, struct rondo_error *err)
+{
+    (void)store;
+    (void)err;
+    *ret_position = 0;
+    return 0;
+}
+
+RIG_TEST(waiting_does_not_end_for_what_readers_do_not_get_yet)
+{
+    struct rig *rig = *state;
+    const struct store_ops *ops = rig->store->ops;
+    struct store_ops lagging = *ops;
+    lagging.last_position = show_nothing;
+    struct committer committer = make_committer(rig->writer, 1);
+    commit_in_turn(&committer);
+    rig->store->ops = &lagging;
+    assert_false(writer_wait(rig->writer, 0, 30 * NS_PER_MS, NULL));
+    assert_false(writer_wait(rig->writer, 0, 30 * NS_PER_MS, NULL));
+    rig->store->ops = ops;
+    assert_true(writer_wait(rig->writer, 0, FOREVER_NS, NULL));
+}
+
 RIG_TEST(waiting_ends_with_its_time)
 {
     struct rig *rig = *state;

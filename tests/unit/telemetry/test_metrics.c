@@ -54,6 +54,30 @@ TEST(events_are_counted_by_their_labels)
     metrics_free(metrics);
 }
 
+TEST(tasks_are_counted_by_what_came_of_them)
+{
+    struct metrics *metrics = metrics_new();
+    count_event(metrics, RUN_A, 2, "task.checked",
+                "{\"task\":\"a\",\"attempt\":1,\"stage\":\"merged\",\"name\":\"tests\","
+                "\"status\":\"not_met\"}");
+    count_event(metrics, RUN_A, 3, "task.ended",
+                "{\"task\":\"a\",\"attempt\":1,\"outcome\":\"conflict\","
+                "\"duration_ns\":2000000000}");
+    count_event(metrics, RUN_A, 4, "task.ended",
+                "{\"task\":\"b\",\"attempt\":1,\"outcome\":\"committed\","
+                "\"duration_ns\":1000000000}");
+    count_event(metrics, RUN_A, 5, "task.failed", "{\"task\":\"a\",\"attempt\":3}");
+    count_event(metrics, RUN_A, 6, "task.blocked", "{\"task\":\"c\",\"depends\":\"a\"}");
+    assert_line(metrics, "rondo_task_checks_total{stage=\"merged\",status=\"not_met\"} 1");
+    assert_line(metrics, "rondo_task_attempts_total{outcome=\"conflict\"} 1");
+    assert_line(metrics, "rondo_task_attempts_total{outcome=\"committed\"} 1");
+    assert_line(metrics, "rondo_task_attempt_duration_seconds_sum 3");
+    assert_line(metrics, "rondo_tasks_total{outcome=\"done\"} 1");
+    assert_line(metrics, "rondo_tasks_total{outcome=\"failed\"} 1");
+    assert_line(metrics, "rondo_tasks_total{outcome=\"blocked\"} 1");
+    metrics_free(metrics);
+}
+
 TEST(tokens_go_to_the_model_that_was_asked)
 {
     struct metrics *metrics = metrics_new();

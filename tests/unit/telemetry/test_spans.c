@@ -409,6 +409,32 @@ WORLD_TEST(denials_are_spans_and_events)
     assert_int_equal(status_code(root), SPAN_ERROR);
 }
 
+WORLD_TEST(summaries_and_work_for_others_are_events)
+{
+    struct telemetry_world *world = *state;
+    static const struct told told[] = {
+        CREATED,
+        CLAIMED,
+        STARTED(1, 1),
+        {2, "history.compacting",
+         "{\"iteration\":1,\"model\":\"m\",\"messages\":9,\"replaced\":4}"},
+        {3, "history.compacted",
+         "{\"iteration\":1,\"outcome\":\"ok\",\"model\":\"m\",\"replaced\":4,"
+         "\"output\":\"a secret\"}"},
+        {4, "delegation.finished",
+         "{\"iteration\":1,\"name\":\"helper\",\"run\":\"" RUN_B "\",\"outcome\":\"timeout\"}"},
+        BODY_OK(5, 1),
+        FINISHED(6),
+    };
+    run_told(world, told);
+    struct json_object *root = get_span(world, "invoke_agent bob", 0);
+    struct json_object *summary = get_event(root, "loop.history.compacted");
+    assert_string_equal(attribute(summary, "loop.outcome"), "{\"stringValue\":\"ok\"}");
+    struct json_object *work = get_event(root, "loop.delegation.finished");
+    assert_string_equal(attribute(work, "loop.delegation.run"), "{\"stringValue\":\"" RUN_B "\"}");
+    assert_null(strstr(json_object_to_json_string(root), "a secret"));
+}
+
 WORLD_TEST(a_condition_by_itself_ends_its_verification)
 {
     struct telemetry_world *world = *state;
@@ -532,4 +558,66 @@ WORLD_TEST(runs_that_are_not_sampled_leave_nothing)
     run_told(world, whole_run);
     assert_int_equal(world->count, 0);
     assert_int_equal(spans_run_count(world->spans), 0);
+}
+
+#define ASKED(ms)                                                                           \
+    {                                                                                       \
+        ms, "handoff.requested",                                                            \
+            "{\"iteration\":1,\"turn\":1,\"index\":0,\"call_id\":\"c1\",\"name\":\"send\"," \
+            "\"request\":\"e6a19e20-f630-5f7a-91bd-71be0c3eae0d\",\"reason\":\"secret\"}"   \
+    }
+#define DECIDED(ms, how)                                                                    \
+    {                                                                                       \
+        ms, "handoff.decided",                                                              \
+            "{\"iteration\":1,\"turn\":1,\"index\":0,\"call_id\":\"c1\",\"name\":\"send\"," \
+            "\"request\":\"e6a19e20-f630-5f7a-91bd-71be0c3eae0d\",\"decision\":\"" how      \
+            "\",\"by\":\"user:ann\"}"                                                       \
+    }
+
+static const char *link_of(struct json_object *span, size_t at)
+{
+    return json_get_string(json_object_array_get_idx(json_member(span, "links"), at), "spanId", "");
+}
+
+WORLD_TEST(a_call_that_waits_for_a_person_is_a_span_with_links_and_no_parent)
+{
+    static const struct told events[] = {
+        CREATED,
+        CLAIMED,
+        STARTED(100, 1),
+        ASKED(200),
+        DECIDED(300, "needs_info"),
+        {1000, "run.claimed", "{\"epoch\":2,\"how\":\"resume\",\"alive_ns\":0,\"number\":0}"},
+        {1100, "iteration.started", "{\"iteration\":1,\"attempt\":2,\"limit\":4}"},
+        DECIDED(86400000, "approved"),
+        FINISHED(86400001),
+    };
+    struct telemetry_world *world = *state;
+    char id[TRACE_SPAN_SIZE];
+    run_told(world, events);
+    struct json_object *wait = get_span(world, "handoff.wait", 0);
+    assert_string_equal(span_text(wait, "parentSpanId"), "");
+    assert_int_equal(time_ms(wait, "startTimeUnixNano"), 200);
+    assert_int_equal(time_ms(wait, "endTimeUnixNano"), 86400000);
+    assert_int_equal(json_length(json_member(wait, "links")), 2);
+    trace_span_id(RUN_A, TRACE_ITERATION, 1, 1, id);
+    assert_string_equal(link_of(wait, 0), id);
+    trace_span_id(RUN_A, TRACE_ITERATION, 1, 2, id);
+    assert_string_equal(link_of(wait, 1), id);
+    assert_string_equal(attribute(wait, "relaytrace.decision"), "{\"stringValue\":\"approved\"}");
+    assert_string_equal(attribute(wait, "gen_ai.tool.call.id"), "{\"stringValue\":\"c1\"}");
+    const char *text = json_object_to_json_string_ext(wait, JSON_C_TO_STRING_PLAIN);
+    assert_null(strstr(text, "secret"));
+    assert_null(strstr(text, "user:ann"));
+}
+
+WORLD_TEST(a_wait_ends_with_its_run)
+{
+    static const struct told events[] = {CREATED, CLAIMED, STARTED(100, 1), ASKED(200),
+                                         FINISHED(300)};
+    struct telemetry_world *world = *state;
+    run_told(world, events);
+    struct json_object *wait = get_span(world, "handoff.wait", 0);
+    assert_int_equal(time_ms(wait, "endTimeUnixNano"), 300);
+    assert_string_equal(attribute(wait, "relaytrace.decision"), "{\"stringValue\":\"run_ended\"}");
 }

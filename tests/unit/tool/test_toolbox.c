@@ -51,8 +51,8 @@ static void add(struct tool_world *world, const struct tool_function *function)
 WORLD_TEST(a_type_that_cannot_run_is_told)
 {
     struct rondo_error err = {0};
-    assert_int_equal(world_try_open(*state, "{\"type\":\"email\"}", &err), RONDO_ERR_UNSUPPORTED);
-    assert_string_equal(err.message, "tools of type \"email\" cannot run");
+    assert_int_equal(world_try_open(*state, "{\"type\":\"custom\"}", &err), RONDO_ERR_UNSUPPORTED);
+    assert_string_equal(err.message, "tools of type \"custom\" cannot run");
 }
 
 WORLD_TEST(two_tools_of_a_name_are_refused_and_nothing_of_the_entry_stays)

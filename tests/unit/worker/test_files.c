@@ -6,7 +6,7 @@
 #include "../../fuzz/worker_scene.h"
 
 /** Refusing takes no time; a FIFO or a device would keep a careless reader for ever. */
-#define GENEROUS_NS (60 * NS_PER_S)
+#define GENEROUS_NS (600 * NS_PER_S)
 
 static void check_answer(struct worker_scene *scene, const struct scene_kind *kind,
                          enum worker_file file)

@@ -61,6 +61,7 @@ function requests(at) {
     kind,
     source: `${role}/${kind}-3fa7feeb69ac`,
     mode: kind === "cron" ? "autonomous" : "single",
+    on_duty: true,
     received: at(ms),
     key: null,
     prompt,

@@ -5,7 +5,11 @@ import { createServer } from "node:http";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { duty, DUTY_ROUTES } from "./duty.mjs";
+import { inbox, INBOX_ROUTES } from "./inbox.mjs";
+import { hitl, HITL_ROUTES, letters } from "./hitl.mjs";
 import { limitsOf, World } from "./model.mjs";
+import { TASK_ROUTES } from "./tasks.mjs";
+import { work, WORK_ROUTES } from "./work.mjs";
 
 const TYPES = {
   html: "text/html; charset=utf-8",
@@ -14,7 +18,14 @@ const TYPES = {
 };
 const CSP =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; font-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
-const SCOPES = ["read", "operate", "administer"];
+const RIGHTS = {
+  read: ["read"],
+  operate: ["read", "operate"],
+  administer: ["read", "operate", "administer"],
+  decide: ["read", "decide"],
+  reveal: ["read", "decide", "reveal"],
+  local: ["read", "operate", "administer", "decide", "reveal"],
+};
 const TITLES = {
   401: ["unauthorized", "Unauthorized"],
   403: ["forbidden", "Forbidden"],
@@ -42,12 +53,17 @@ export class Mock {
       world,
       token,
       scope,
+      me: "user:ops",
       streams: new Set(),
       broken: new Map(),
       delayMs: 0,
       requests: [],
     });
     world.duty ??= duty();
+    world.inbox ??= inbox();
+    world.hitl ??= hitl();
+    world.letters ??= letters();
+    world.work ??= work();
     world.listeners.add((kind, value) => this.#onWorld(kind, value));
     this.rows = new Map();
   }
@@ -66,6 +82,22 @@ export class Mock {
     this.port = this.server.address().port;
     this.url = `http://127.0.0.1:${this.port}`;
     return this;
+  }
+
+  /** A process of the server's own user may decide, too. */
+  get rights() {
+    return RIGHTS[!this.token && this.scope === "administer" ? "local" : this.scope];
+  }
+
+  refuse(status, detail, more = {}) {
+    throw new Refusal(status, detail, more);
+  }
+
+  /** A frame for all streams of the table. */
+  tell(event, data) {
+    for (const stream of this.streams) {
+      if (stream.run === null) stream.send(this.world.position, event, data);
+    }
   }
 
   /** As a killed server: everything is cut at once. */
@@ -135,8 +167,7 @@ export class Mock {
   }
 
   #need(scope) {
-    if (SCOPES.indexOf(this.scope) < SCOPES.indexOf(scope))
-      throw new Refusal(403, `This needs the scope ${scope}.`);
+    if (!this.rights.includes(scope)) throw new Refusal(403, `This needs the scope ${scope}.`);
   }
 
   async #api(request, url, body, response) {
@@ -194,6 +225,7 @@ export class Mock {
     const all = [...this.world.runs.values()].filter(
       (run) =>
         (!agent || run.agent_id === agent) &&
+        !(values.get("children") === "hide" && run.parent_id) &&
         (!q || run.agent_id.includes(q) || run.run_id.startsWith(q)),
     );
     const fits = all.filter(({ status }) => !statuses.length || statuses.includes(status));
@@ -265,6 +297,7 @@ export class Mock {
         spec: {
           agent_id: run.agent_id,
           kind: run.kind,
+          work: run.work,
           max_iterations: run.iteration_limit,
           checkpoint_interval: 1,
           durability: "strict",
@@ -378,6 +411,7 @@ function row(run) {
   const {
     run_id,
     agent_id,
+    parent_id,
     kind,
     status,
     iteration,
@@ -396,6 +430,7 @@ function row(run) {
   return {
     run_id,
     agent_id,
+    parent_id,
     kind,
     status,
     iteration,
@@ -464,7 +499,19 @@ const shape = (path) =>
   path
     .map((part, at) =>
       at > 0 &&
-      ["runs", "checkpoints", "history", "follow-ups", "budgets", "memories"].includes(path[at - 1])
+      [
+        "runs",
+        "checkpoints",
+        "history",
+        "follow-ups",
+        "budgets",
+        "memories",
+        "inbox",
+        "decisions",
+        "dlq",
+        "tasks",
+        "work",
+      ].includes(path[at - 1])
         ? ":id"
         : part,
     )
@@ -477,6 +524,8 @@ const ROUTES = {
       return {
         name: this.token ? "token dashboard" : "local user ops",
         scope: this.scope,
+        rights: this.rights,
+        person: this.rights.includes("decide") ? this.me : null,
         agents: null,
         is_local: !this.token,
       };
@@ -605,7 +654,8 @@ const ROUTES = {
     },
   ],
 };
-for (const [name, [scope, handler]] of Object.entries(DUTY_ROUTES)) {
+const PARTS = { ...DUTY_ROUTES, ...INBOX_ROUTES, ...HITL_ROUTES, ...TASK_ROUTES, ...WORK_ROUTES };
+for (const [name, [scope, handler]] of Object.entries(PARTS)) {
   ROUTES[name] = [
     scope,
     function (asked) {

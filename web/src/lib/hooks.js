@@ -8,8 +8,8 @@ const EVERY_MS = 5000;
 const SOON_MS = 700;
 
 /** {data, problem, isLoading, reload}: the answer of a path; null = load nothing. The data of the
- *  former answer stays until the next one has come. */
-export function useApi(path) {
+ *  former answer stays until the next one has come. isRaw: as in lib/api.js. */
+export function useApi(path, { isRaw = false } = {}) {
   const [state, setState] = useState({ data: null, problem: null, isLoading: true, of: path });
   const [round, setRound] = useState(0);
   useEffect(() => {
@@ -20,7 +20,7 @@ export function useApi(path) {
         ? { ...old, isLoading: true }
         : { data: null, problem: null, isLoading: true, of: path },
     );
-    get(path, { signal: abort.signal }).then(
+    get(path, { signal: abort.signal, isRaw }).then(
       (data) => setState({ data, problem: null, isLoading: false, of: path }),
       (problem) => {
         if (problem.name === "AbortError") return;
@@ -67,7 +67,48 @@ export function useLive(path) {
   return state;
 }
 
-/** Keys as {"j": handler}; not while somebody types or a dialog is open. */
+/**
+ * A list of several pages. The first one is what useApi() or useLive() has; those after it are loaded
+ * once, on demand. Rows that the first page has no more stay.
+ * @param rows name of the list in answers; id: of what tells rows apart; by: parameter that takes
+ *        what an answer has in `next`
+ */
+export function usePages(first, path, rows, { id = "id", by = "before", next = "next" } = {}) {
+  const [more, setMore] = useState({ of: path, list: [] });
+  const mine = more.of === path ? more : { of: path, list: [] };
+  const seen = new Set();
+  const list = [...(first.data?.[rows] ?? []), ...mine.list].filter(
+    (row) => !seen.has(row[id]) && seen.add(row[id]),
+  );
+  const place = mine.next === undefined ? first.data?.[next] : mine.next;
+  const older = async () => {
+    setMore({ ...mine, isLoading: true });
+    try {
+      const page = await get(`${path}&${by}=${encodeURIComponent(place)}`);
+      setMore({ of: path, list: [...list, ...page[rows]], next: page[next] });
+    } catch {
+      setMore({ ...mine, isLoading: false });
+    }
+  };
+  const drop = (gone) => {
+    setMore({ ...mine, list: mine.list.filter((row) => row[id] !== gone) });
+    first.reload();
+  };
+  return { ...first, list, next: place, older, drop, isOlderLoading: mine.isLoading };
+}
+
+let prefixAt = 0;
+
+/** Whether `g` was pressed just now: the next key says which page. */
+export const isAfterPrefix = () => Date.now() - prefixAt < 1200;
+export function notePrefix() {
+  prefixAt = Date.now();
+}
+export function endPrefix() {
+  prefixAt = 0;
+}
+
+/** Keys as {"j": handler}, which says false when the key is not for it; not while somebody types or a dialog is open. */
 export function useKeys(keys) {
   const latest = useRef(keys);
   latest.current = keys;
@@ -80,8 +121,7 @@ export function useKeys(keys) {
       if (event.key === "Enter" && target.closest?.("a, button, summary")) return;
       const handler = latest.current[event.key];
       if (!handler) return;
-      event.preventDefault();
-      handler(event);
+      if (handler(event) !== false) event.preventDefault();
     };
     addEventListener("keydown", onKey);
     return () => removeEventListener("keydown", onKey);

@@ -2,6 +2,8 @@
 // Markdown as far as models write it, turned into elements. Text stays text: nothing in it can
 // become markup, and links lead only to http and https, with no referrer.
 
+import { Outside } from "../ui/parts.jsx";
+
 // What has no end within some thousand characters is text: else a text of beginnings would take minutes.
 const SPANS =
   /(`+)([^`]|[^`][\s\S]{0,5000}?[^`])\1(?!`)|\*\*(\S(?:[\s\S]{0,1000}?\S)?)\*\*|\*(\S(?:[^*]{0,1000}?\S)?)\*(?!\*)|\[([^\]]{1,300})\]\(([^()\s]{1,2000})\)|(https?:\/\/[^\s<>()]{1,2000}[^\s<>().,;:!?'"])/g;
@@ -10,9 +12,9 @@ const LONGEST = 200_000;
 function link(url, text, key) {
   if (!/^https?:\/\//i.test(url)) return `${text} (${url})`;
   return (
-    <a key={key} href={url} rel="noopener noreferrer nofollow" target="_blank">
+    <Outside key={key} url={url}>
       {text}
-    </a>
+    </Outside>
   );
 }
 

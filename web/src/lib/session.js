@@ -3,7 +3,6 @@
 import { Signal } from "./store.js";
 
 const KEY = "rondo.token";
-const SCOPES = ["read", "operate", "administer"];
 
 /** state: "unknown" | "in" | "needs_token"; me: answer of /v1/me */
 export const session = new Signal({ state: "unknown", me: null, isTokenWrong: false });
@@ -66,10 +65,10 @@ export function admit(me) {
   session.value = { state: "in", me, isTokenWrong: false };
 }
 
-/** Null when the caller has the scope, else a sentence that says why not. */
+/** Null when the caller has the right that the scope is named after, else a sentence that says why not. */
 export function lacks(scope) {
   const { me } = session.value;
   if (!me) return "Not signed in";
-  if (SCOPES.indexOf(me.scope) >= SCOPES.indexOf(scope)) return null;
+  if (me.rights.includes(scope)) return null;
   return `Your token has the scope “${me.scope}”; this requires “${scope}”`;
 }

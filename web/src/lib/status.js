@@ -6,6 +6,7 @@ export const STATUSES = {
   running: { label: "Running", tone: "blue", glyph: "spin", isOpen: true },
   queued: { label: "Queued", tone: "violet", glyph: "queue", isOpen: true },
   paused: { label: "Paused", tone: "amber", glyph: "pause", isOpen: true },
+  waiting: { label: "Waiting for a person", tone: "amber", glyph: "clock", isOpen: true },
   parked: { label: "Parked", tone: "amber", glyph: "park", isOpen: true },
   interrupted: { label: "Interrupted", tone: "amber", glyph: "bolt", isOpen: true },
   completed: { label: "Completed", tone: "green", glyph: "check" },
@@ -32,5 +33,6 @@ export const WARNING_KINDS = {
   ended: { label: "Ended without success", tone: "red" },
   stalled: { label: "Stalled", tone: "orange" },
   storage: { label: "Storage", tone: "red" },
+  task: { label: "Task of a PRD", tone: "amber" },
   test: { label: "Test", tone: "grey" },
 };

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // What agents remember: newest first, or by words; single memories can be forgotten.
 import { useEffect, useState } from "preact/hooks";
-import { get, query, remove } from "../lib/api.js";
+import { query, remove } from "../lib/api.js";
 import { dateTime, shortId } from "../lib/format.js";
-import { useDebounced, useLive, useTitle } from "../lib/hooks.js";
+import { useDebounced, useLive, usePages, useTitle } from "../lib/hooks.js";
 import { href, route, setParams } from "../lib/router.js";
 import { lacks } from "../lib/session.js";
 import { useSignal } from "../lib/store.js";
 import { Dialog } from "../ui/dialog.jsx";
 import { Icon } from "../ui/icons.jsx";
 import { Age, Button, Chips } from "../ui/parts.jsx";
-import { Parts, Row, Rows, stale } from "../ui/rows.jsx";
+import { More, Parts, Row, Rows, stale } from "../ui/rows.jsx";
 import { PageHead } from "../ui/shell.jsx";
 import { Empty, Loaded } from "../ui/states.jsx";
 import { toast } from "../ui/toast.jsx";
@@ -82,31 +82,6 @@ function MemoryRow({ memory, onForget }) {
   );
 }
 
-/** The first page follows the server; older ones are loaded once. */
-function useMemories(filter) {
-  const path = `/v1/memories${query({ ...filter, limit: PAGE })}`;
-  const first = useLive(path);
-  const [more, setMore] = useState({ of: path, list: [] });
-  const mine = more.of === path ? more : { of: path, list: [] };
-  const known = new Set((first.data?.memories ?? []).map(({ id }) => id));
-  const next = mine.next === undefined ? first.data?.next : mine.next;
-  const older = async () => {
-    setMore({ ...mine, isLoading: true });
-    try {
-      const page = await get(`/v1/memories${query({ ...filter, limit: PAGE, before: next })}`);
-      setMore({ of: path, list: [...mine.list, ...page.memories], next: page.next });
-    } catch {
-      setMore({ ...mine, isLoading: false });
-    }
-  };
-  const drop = (id) => {
-    setMore({ ...mine, list: mine.list.filter((memory) => memory.id !== id) });
-    first.reload();
-  };
-  const list = [...(first.data?.memories ?? []), ...mine.list.filter(({ id }) => !known.has(id))];
-  return { ...first, list, next, older, drop, isOlderLoading: mine.isLoading };
-}
-
 function Field({ name, value, onChange, isShort }) {
   return (
     <label class={`search ${isShort ? "search-short" : ""}`}>
@@ -141,13 +116,7 @@ function List({ state, isFiltered, onForget }) {
           <MemoryRow key={memory.id} memory={memory} onForget={onForget} />
         ))}
       </Rows>
-      {state.next && (
-        <div class="more">
-          <Button onClick={state.older} isBusy={state.isOlderLoading}>
-            Load more
-          </Button>
-        </div>
-      )}
+      <More of={state} />
     </>
   );
 }
@@ -161,7 +130,8 @@ export function Memory() {
   const words = useDebounced(q.trim(), 250);
   const name = useDebounced(agent.trim(), 250);
   const kind = params.kind ?? "";
-  const state = useMemories({ q: words, agent: name, kind });
+  const path = `/v1/memories${query({ q: words, agent: name, kind, limit: PAGE })}`;
+  const state = usePages(useLive(path), path, "memories");
   useEffect(() => setParams({ q: words, agent: name, kind }), [words, name]);
   const items = Object.entries(KINDS).map(([key, { label, tone }]) => ({
     key,

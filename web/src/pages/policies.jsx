@@ -10,7 +10,7 @@ import { PolicyHistory } from "../policies/history.jsx";
 import { Dialog } from "../ui/dialog.jsx";
 import { Diff } from "../ui/diff.jsx";
 import { Icon } from "../ui/icons.jsx";
-import { Age, Button, Copy, Panel } from "../ui/parts.jsx";
+import { Age, Button, Copy, Facts, Panel } from "../ui/parts.jsx";
 import { PageHead } from "../ui/shell.jsx";
 import { Loaded, Notice } from "../ui/states.jsx";
 import { toast } from "../ui/toast.jsx";
@@ -38,16 +38,7 @@ function limitRows(limits) {
 function Limits({ limits }) {
   const rows = limitRows(limits);
   if (!rows.length) return <p class="faint">Only each run's own limits apply.</p>;
-  return (
-    <dl class="facts">
-      {rows.map(([name, value]) => (
-        <div key={name}>
-          <dt>{name}</dt>
-          <dd>{value}</dd>
-        </div>
-      ))}
-    </dl>
-  );
+  return <Facts rows={rows} />;
 }
 
 function InForce({ policies }) {
@@ -57,38 +48,31 @@ function InForce({ policies }) {
       id="policy-force"
       aside={policies.is_builtin ? <span class="state">built in</span> : null}
     >
-      <dl class="facts">
-        <div>
-          <dt>Source</dt>
-          <dd>
-            <code class="wrap">{policies.source}</code>
-          </dd>
-        </div>
-        {policies.changed && (
-          <div>
-            <dt>Changed</dt>
-            <dd>
-              {dateTime(policies.changed)}{" "}
-              <span class="faint">
-                <Age time={policies.changed} />
-              </span>
-            </dd>
-          </div>
-        )}
-        {policies.by && (
-          <div>
-            <dt>By</dt>
-            <dd>{policies.by}</dd>
-          </div>
-        )}
-        <div>
-          <dt>Digest</dt>
-          <dd class="digest">
-            <code title={policies.sha256}>{policies.sha256}</code>{" "}
-            <Copy text={policies.sha256} label="digest" />
-          </dd>
-        </div>
-      </dl>
+      <Facts
+        rows={[
+          ["Source", <code class="wrap">{policies.source}</code>],
+          [
+            "Changed",
+            policies.changed && (
+              <>
+                {dateTime(policies.changed)}{" "}
+                <span class="faint">
+                  <Age time={policies.changed} />
+                </span>
+              </>
+            ),
+          ],
+          ["By", policies.by],
+          [
+            "Digest",
+            <>
+              <code title={policies.sha256}>{policies.sha256}</code>{" "}
+              <Copy text={policies.sha256} label="digest" />
+            </>,
+            "digest",
+          ],
+        ]}
+      />
       <div class="sub">
         <h3>Initial limits</h3>
         <Limits limits={policies.limits} />

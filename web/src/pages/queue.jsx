@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Events that were accepted and wait to become runs, and those that became none, with the reason.
-import { useState } from "preact/hooks";
-import { get, query } from "../lib/api.js";
+import { query } from "../lib/api.js";
 import { count, dateTime, shortId } from "../lib/format.js";
-import { useLive, useTitle } from "../lib/hooks.js";
+import { useLive, usePages, useTitle } from "../lib/hooks.js";
 import { href, route, setParams } from "../lib/router.js";
 import { useSignal } from "../lib/store.js";
-import { Age, Button, Due, Segments } from "../ui/parts.jsx";
-import { Parts, Row, Rows, stale } from "../ui/rows.jsx";
+import { Age, Due, Segments } from "../ui/parts.jsx";
+import { More, Parts, Row, Rows, stale } from "../ui/rows.jsx";
 import { PageHead } from "../ui/shell.jsx";
 import { Empty, Loaded } from "../ui/states.jsx";
 import { sourceType } from "./sources.jsx";
@@ -23,8 +22,11 @@ const OUTCOMES = {
   full: { label: "Queue full", tone: "amber" },
 };
 
-/** Why it waits: a budget that is used up; else for a run of its role to end. */
-function Reason({ budget }) {
+/** Why it waits: nobody starts its role; a budget is used up; else for a run of its role to end. */
+function Reason({ event, budget }) {
+  if (!event.on_duty) {
+    return <span class="toned tone-amber">no daemon has the role on duty</span>;
+  }
   if (budget?.state !== "used_up" || !budget.until) return <span>waits for its turn</span>;
   return (
     <span class="toned tone-amber">
@@ -59,7 +61,7 @@ function Waiting({ page, budgets }) {
                   <>
                     becomes run <code>{shortId(event.run_id)}</code>
                   </>,
-                  <Reason budget={budgets.get(event.role)} />,
+                  <Reason event={event} budget={budgets.get(event.role)} />,
                 ]}
               />
             }
@@ -100,22 +102,8 @@ function RefusalRow({ refusal }) {
   );
 }
 
-function Refused({ page }) {
-  const [more, setMore] = useState({ list: [], next: undefined, isLoading: false });
-  const next = more.next === undefined ? page.next : more.next;
-  const known = new Set(page.refusals.map(({ id }) => id));
-  const list = [...page.refusals, ...more.list.filter(({ id }) => !known.has(id))];
-  const older = async () => {
-    setMore({ ...more, isLoading: true });
-    try {
-      const before = list.at(-1).id;
-      const got = await get(`/v1/refusals${query({ limit: PAGE, before })}`);
-      setMore({ list: [...more.list, ...got.refusals], next: got.next, isLoading: false });
-    } catch {
-      setMore({ ...more, isLoading: false });
-    }
-  };
-  if (!list.length) {
+function Refused({ state }) {
+  if (!state.list.length) {
     return (
       <Empty icon="check" title="Nothing was refused">
         Events that do not become runs of their own are listed here, with the reason.
@@ -125,17 +113,11 @@ function Refused({ page }) {
   return (
     <>
       <Rows label="Refused events">
-        {list.map((refusal) => (
+        {state.list.map((refusal) => (
           <RefusalRow key={refusal.id} refusal={refusal} />
         ))}
       </Rows>
-      {next && (
-        <div class="more">
-          <Button onClick={older} isBusy={more.isLoading}>
-            Load more
-          </Button>
-        </div>
-      )}
+      <More of={state} />
     </>
   );
 }
@@ -145,7 +127,8 @@ export function Queue() {
   const { params } = useSignal(route);
   const isRefused = params.show === "refused";
   const waiting = useLive(`/v1/queue${query({ limit: MOST })}`);
-  const refused = useLive(isRefused ? `/v1/refusals${query({ limit: PAGE })}` : null);
+  const path = `/v1/refusals${query({ limit: PAGE })}`;
+  const refused = usePages(useLive(isRefused ? path : null), path, "refusals");
   const budgets = useLive("/v1/budgets");
   const byRole = new Map((budgets.data?.budgets ?? []).map((one) => [one.role, one]));
   const length = waiting.data?.requests.length;
@@ -168,7 +151,7 @@ export function Queue() {
       </div>
       {isRefused ? (
         <Loaded of={refused} rows={8}>
-          {(page) => <Refused page={page} />}
+          {() => <Refused state={refused} />}
         </Loaded>
       ) : (
         <Loaded of={waiting} rows={8}>

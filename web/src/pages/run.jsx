@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // One run, live.
 import { useEffect, useMemo, useRef } from "preact/hooks";
+import { query } from "../lib/api.js";
 import { money, short, shortId, spanOfNs } from "../lib/format.js";
 import { useApi, useKeys, useTitle } from "../lib/hooks.js";
 import { go, href } from "../lib/router.js";
 import { statusOf } from "../lib/status.js";
 import { useSignal } from "../lib/store.js";
+import { Exact } from "../inbox/exact.jsx";
 import { RunActions } from "../run/actions.jsx";
 import { Checkpoints } from "../run/checkpoints.jsx";
 import { Conversation } from "../run/conversation.jsx";
@@ -14,10 +16,11 @@ import { RunFeed } from "../run/feed.js";
 import { Outcome, Overview } from "../run/overview.jsx";
 import { Progress } from "../run/progress.jsx";
 import { Timeline } from "../run/timeline.jsx";
+import { Tasks } from "../tasks/tab.jsx";
 import { Icon } from "../ui/icons.jsx";
 import { Age, Copy, Status } from "../ui/parts.jsx";
 import { PageHead } from "../ui/shell.jsx";
-import { Failure, Skeleton } from "../ui/states.jsx";
+import { Failure, Notice, Skeleton } from "../ui/states.jsx";
 import { say } from "../ui/toast.jsx";
 
 const TABS = [
@@ -27,6 +30,15 @@ const TABS = [
   ["checkpoints", "Checkpoints"],
   ["details", "Details"],
 ];
+/** The tasks of a PRD come first: they are what its run is about. */
+const PRD_TABS = [["tasks", "Tasks"], ["overview", "Overview"], ...TABS.slice(1)];
+const tabsOf = (run) => (run?.kind === "prd" ? PRD_TABS : TABS);
+
+/** The key of the tab that an address chooses, else of the first one. */
+function tabOf(run, name) {
+  const tabs = tabsOf(run);
+  return (tabs.find(([key]) => key === name) ?? tabs[0])[0];
+}
 
 /** Events after which the run itself is asked for again: the server alone knows its limits. */
 const TELLING =
@@ -95,7 +107,33 @@ function Facts({ run, log }) {
       </span>
       {run.active_ns ? <span>{spanOfNs(run.active_ns)} active</span> : null}
       {run.model && <span>{run.model}</span>}
+      {run.parent_id && (
+        <span>
+          works on <code>{run.options?.work?.task ?? "a task"}</code> of{" "}
+          <a href={href("runs", run.parent_id)}>run {shortId(run.parent_id)}</a>
+        </span>
+      )}
     </div>
+  );
+}
+
+/** The calls of a paused run that a person must decide. */
+function WaitsFor({ run }) {
+  const isPaused = run.status === "paused" || run.status === "waiting";
+  const state = useApi(isPaused ? `/v1/inbox${query({ run: run.run_id })}` : null, { isRaw: true });
+  const list = isPaused ? (state.data?.handoffs ?? []) : [];
+  if (!list.length) return null;
+  return (
+    <Notice icon="inbox">
+      {list.map((one) => (
+        <p key={one.request_id}>
+          Waits for the decision of a person:{" "}
+          <a href={href("inbox", one.request_id)}>
+            <Exact text={one.tool ?? "?"} />
+          </a>
+        </p>
+      ))}
+    </Notice>
   );
 }
 
@@ -112,6 +150,7 @@ function ahead(run, log) {
 
 function Tab({ tab, rest, run, feed, version }) {
   const { log } = feed;
+  if (tab === "tasks") return <Tasks run={run} rest={rest} version={log.taskSeq} />;
   if (tab === "timeline") return <Timeline feed={feed} version={version} />;
   if (tab === "conversation") return <Conversation feed={feed} version={version} />;
   if (tab === "checkpoints")
@@ -128,6 +167,7 @@ function Tab({ tab, rest, run, feed, version }) {
 
 function Loaded({ detail, feed, tab, rest }) {
   const version = useSignal(feed.log.changed);
+  const isOverview = tab === "" || tab === "overview";
   const { run, iteration } = ahead(detail.data, feed.log);
   useTitle(`${run.agent_id} ${shortId(run.run_id)}`);
   const back = (
@@ -141,7 +181,7 @@ function Loaded({ detail, feed, tab, rest }) {
         <RunActions run={run} onDone={detail.reload} />
       </PageHead>
       <nav class="tabs" aria-label="Parts of the run">
-        {TABS.map(([key, name], at) => (
+        {tabsOf(run).map(([key, name], at) => (
           <a
             key={key}
             href={href("runs", run.run_id, ...(key ? [key] : []))}
@@ -152,8 +192,9 @@ function Loaded({ detail, feed, tab, rest }) {
           </a>
         ))}
       </nav>
-      {(tab === "" || tab === "timeline") && <Outcome run={run} />}
-      {tab === "" && <Progress run={run} iteration={iteration} />}
+      <WaitsFor run={run} />
+      {(isOverview || tab === "timeline" || tab === "tasks") && <Outcome run={run} />}
+      {isOverview && <Progress run={run} iteration={iteration} />}
       <Tab tab={tab} rest={rest} run={run} feed={feed} version={version} />
     </>
   );
@@ -161,9 +202,12 @@ function Loaded({ detail, feed, tab, rest }) {
 
 export function Run({ id, rest }) {
   const { detail, feed } = useRun(id);
-  const tab = TABS.some(([key]) => key === rest[0]) ? rest[0] : "";
+  const tab = tabOf(detail.data, rest[0]);
   const keys = Object.fromEntries(
-    TABS.map(([key], at) => [String(at + 1), () => go("runs", id, ...(key ? [key] : []))]),
+    tabsOf(detail.data).map(([key], at) => [
+      String(at + 1),
+      () => go("runs", id, ...(key ? [key] : [])),
+    ]),
   );
   useKeys({ ...keys, u: () => go("runs") });
   const isFill = tab === "timeline" || tab === "conversation";

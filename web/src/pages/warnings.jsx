@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // All warnings, newest first; new ones come in at the top.
 import { useEffect, useState } from "preact/hooks";
-import { get, query } from "../lib/api.js";
+import { query } from "../lib/api.js";
 import { count, dateTime, LIMIT_NAMES, ofLimit, percent, shortId } from "../lib/format.js";
-import { useApi, useDebounced, useTitle } from "../lib/hooks.js";
+import { useApi, useDebounced, usePages, useTitle } from "../lib/hooks.js";
 import { listen } from "../lib/overview.js";
 import { href, route, setParams } from "../lib/router.js";
 import { WARNING_KINDS } from "../lib/status.js";
 import { useSignal } from "../lib/store.js";
 import { markSeen, warnings } from "../lib/warnings.js";
 import { Icon } from "../ui/icons.jsx";
-import { Age, Bar, Button, Chips } from "../ui/parts.jsx";
+import { Age, Bar, Chips } from "../ui/parts.jsx";
+import { More } from "../ui/rows.jsx";
 import { PageHead } from "../ui/shell.jsx";
 import { Empty, Failure, Skeleton } from "../ui/states.jsx";
 
@@ -63,32 +64,15 @@ export function WarningRow({ warning, hasRun = true }) {
 function useWarnings(filter) {
   const path = `/v1/warnings${query({ ...filter, limit: PAGE })}`;
   const first = useApi(path);
-  const [more, setMore] = useState({ of: path, list: [], next: undefined, isLoading: false });
   const fresh = useSignal(warnings).fresh;
   useEffect(() => listen({ open: (isFirst) => isFirst || first.reload() }), [path]);
-  const mine = more.of === path ? more : { of: path, list: [], next: undefined, isLoading: false };
-  const next = mine.next === undefined ? first.data?.next : mine.next;
-  const older = async () => {
-    setMore({ ...mine, isLoading: true });
-    try {
-      const page = await get(`/v1/warnings${query({ ...filter, limit: PAGE, before: next })}`);
-      setMore({
-        of: path,
-        list: [...mine.list, ...page.warnings],
-        next: page.next,
-        isLoading: false,
-      });
-    } catch {
-      setMore({ ...mine, isLoading: false });
-    }
-  };
+  const pages = usePages(first, path, "warnings");
   const fits = (warning) =>
     (!filter.kind || warning.kind === filter.kind) &&
     (!filter.agent || warning.agent_id === filter.agent);
-  const known = [...(first.data?.warnings ?? []), ...mine.list];
-  const ids = new Set(known.map(({ id }) => id));
-  const list = [...fresh.filter((warning) => fits(warning) && !ids.has(warning.id)), ...known];
-  return { ...first, list, next, older, isOlderLoading: mine.isLoading };
+  const ids = new Set(pages.list.map(({ id }) => id));
+  const added = fresh.filter((warning) => fits(warning) && !ids.has(warning.id));
+  return { ...pages, list: [...added, ...pages.list] };
 }
 
 export function Warnings() {
@@ -146,13 +130,7 @@ export function Warnings() {
       ) : (
         <Skeleton rows={8} />
       )}
-      {state.next && (
-        <div class="more">
-          <Button onClick={state.older} isBusy={state.isOlderLoading}>
-            Load more
-          </Button>
-        </div>
-      )}
+      <More of={state} />
     </div>
   );
 }

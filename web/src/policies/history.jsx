@@ -4,7 +4,7 @@ import { useState } from "preact/hooks";
 import { dateTime } from "../lib/format.js";
 import { useApi } from "../lib/hooks.js";
 import { Diff } from "../ui/diff.jsx";
-import { Age, Button, Panel } from "../ui/parts.jsx";
+import { Age, Button, Panel, Segments } from "../ui/parts.jsx";
 import { Loaded } from "../ui/states.jsx";
 
 function Change({ number, previous, current, onTake }) {
@@ -16,22 +16,15 @@ function Change({ number, previous, current, onTake }) {
       {(data) => (
         <div class="change">
           <div class="change-tools">
-            <div class="segments" role="group" aria-label="Compare with">
-              <button
-                type="button"
-                aria-pressed={against === "before" ? "true" : "false"}
-                onClick={() => setAgainst("before")}
-              >
-                Previous
-              </button>
-              <button
-                type="button"
-                aria-pressed={against === "now" ? "true" : "false"}
-                onClick={() => setAgainst("now")}
-              >
-                Current
-              </button>
-            </div>
+            <Segments
+              label="Compare with"
+              items={[
+                ["before", "Previous"],
+                ["now", "Current"],
+              ]}
+              chosen={against}
+              onChange={setAgainst}
+            />
             {onTake && <Button onClick={() => onTake(data.text)}>Load into editor</Button>}
           </div>
           {against === "before" ? (

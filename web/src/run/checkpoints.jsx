@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // History of checkpoints; one of them whole, what changed in it, and a new run from it.
 import { useEffect, useState } from "preact/hooks";
-import { get, post, query } from "../lib/api.js";
+import { post, query } from "../lib/api.js";
 import { bytes, count, dateTime, plural } from "../lib/format.js";
-import { useApi } from "../lib/hooks.js";
+import { useApi, usePages } from "../lib/hooks.js";
 import { go, href } from "../lib/router.js";
 import { lacks } from "../lib/session.js";
 import { Dialog } from "../ui/dialog.jsx";
 import { Diff } from "../ui/diff.jsx";
 import { Icon } from "../ui/icons.jsx";
-import { Age, Button, Code, Copy, Panel, pretty } from "../ui/parts.jsx";
+import { Age, Button, Code, Copy, Facts, Panel, pretty, Segments } from "../ui/parts.jsx";
+import { More } from "../ui/rows.jsx";
 import { Empty, Loaded } from "../ui/states.jsx";
 import { toast } from "../ui/toast.jsx";
 
@@ -26,20 +27,22 @@ function met(conditions) {
 function useHistory(runId, latest) {
   const path = `/v1/runs/${runId}/checkpoints${query({ limit: PAGE })}`;
   const first = useApi(path);
-  const [older, setOlder] = useState({ list: [], next: undefined });
   useEffect(() => {
     if (first.data && latest > (first.data.checkpoints[0]?.number ?? 0)) first.reload();
   }, [latest]);
-  const numbers = new Set();
-  const list = [...(first.data?.checkpoints ?? []), ...older.list].filter(
-    ({ number }) => !numbers.has(number) && numbers.add(number),
-  );
-  const next = older.next === undefined ? first.data?.next : older.next;
-  const more = async () => {
-    const page = await get(`/v1/runs/${runId}/checkpoints${query({ limit: PAGE, before: next })}`);
-    setOlder({ list: [...older.list, ...page.checkpoints], next: page.next });
-  };
-  return { ...first, list, next, more };
+  return usePages(first, path, "checkpoints", { id: "number" });
+}
+
+function Statuses({ of }) {
+  if (!of.length) return <span class="faint">none evaluated</span>;
+  return of.map(([name, status]) => {
+    const isMet = status === "met";
+    return (
+      <span key={name} class={`state tone-${isMet ? "green" : "red"}`}>
+        <Icon name={isMet ? "check" : "cross"} size={11} /> {name} {isMet ? "met" : "not met"}
+      </span>
+    );
+  });
 }
 
 function ForkDialog({ run, checkpoint, onClose }) {
@@ -119,47 +122,32 @@ function Whole({ run, checkpoint, previous }) {
         </Button>
       }
     >
-      <dl class="facts facts-wide">
-        <div>
-          <dt>Iteration</dt>
-          <dd>{count(checkpoint.iteration)}</dd>
-        </div>
-        <div>
-          <dt>Saved</dt>
-          <dd>
-            <time dateTime={checkpoint.time}>{dateTime(checkpoint.time)}</time>{" "}
-            <span class="faint">
-              <Age time={checkpoint.time} />
-            </span>
-          </dd>
-        </div>
-        <div>
-          <dt>State</dt>
-          <dd>{bytes(checkpoint.state_bytes)}</dd>
-        </div>
-        <div>
-          <dt>Digest</dt>
-          <dd class="digest">
-            <span class="state tone-green">intact</span>{" "}
-            <code title={checkpoint.sha256}>{checkpoint.sha256}</code>{" "}
-            <Copy text={checkpoint.sha256} label="digest" />
-          </dd>
-        </div>
-        <div>
-          <dt>Conditions</dt>
-          <dd>
-            {Object.entries(checkpoint.conditions ?? {}).map(([name, status]) => (
-              <span key={name} class={`state tone-${status === "met" ? "green" : "red"}`}>
-                <Icon name={status === "met" ? "check" : "cross"} size={11} /> {name}{" "}
-                {status === "met" ? "met" : "not met"}
+      <Facts
+        isWide
+        rows={[
+          ["Iteration", count(checkpoint.iteration)],
+          [
+            "Saved",
+            <>
+              <time dateTime={checkpoint.time}>{dateTime(checkpoint.time)}</time>{" "}
+              <span class="faint">
+                <Age time={checkpoint.time} />
               </span>
-            ))}
-            {Object.keys(checkpoint.conditions ?? {}).length === 0 && (
-              <span class="faint">none evaluated</span>
-            )}
-          </dd>
-        </div>
-      </dl>
+            </>,
+          ],
+          ["State", bytes(checkpoint.state_bytes)],
+          [
+            "Digest",
+            <>
+              <span class="state tone-green">intact</span>{" "}
+              <code title={checkpoint.sha256}>{checkpoint.sha256}</code>{" "}
+              <Copy text={checkpoint.sha256} label="digest" />
+            </>,
+            "digest",
+          ],
+          ["Conditions", <Statuses of={Object.entries(checkpoint.conditions ?? {})} />],
+        ]}
+      />
       {checkpoint.custom_data !== null && checkpoint.custom_data !== undefined && (
         <div class="sub">
           <h3>Custom data</h3>
@@ -167,18 +155,7 @@ function Whole({ run, checkpoint, previous }) {
         </div>
       )}
       <div class="sub">
-        <div class="segments" role="group" aria-label="What to show">
-          {views.map(([key, name]) => (
-            <button
-              key={key}
-              type="button"
-              aria-pressed={view === key ? "true" : "false"}
-              onClick={() => setView(key)}
-            >
-              {name}
-            </button>
-          ))}
-        </div>
+        <Segments label="What to show" items={views} chosen={view} onChange={setView} />
         {view === "state" &&
           (state ? (
             <Code label="State" text={state} className="code-tall" />
@@ -285,11 +262,7 @@ export function Checkpoints({ run, rest, latest }) {
                   ))}
                 </tbody>
               </table>
-              {history.next && (
-                <div class="more">
-                  <Button onClick={history.more}>Load more</Button>
-                </div>
-              )}
+              <More of={history} />
             </div>
           </Panel>
           {chosen && <Selected run={run} number={chosen} previous={previous} />}

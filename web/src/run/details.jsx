@@ -2,7 +2,7 @@
 // What the run was started with.
 import { dateTime, spanOfNs } from "../lib/format.js";
 import { Markdown } from "../lib/markdown.jsx";
-import { Code, Copy, Panel } from "../ui/parts.jsx";
+import { Code, Copy, Facts, Panel } from "../ui/parts.jsx";
 
 export function Details({ run }) {
   const rows = [
@@ -23,19 +23,12 @@ export function Details({ run }) {
     ["Active time", run.active_ns && spanOfNs(run.active_ns)],
     ["Exit code", run.exit_code],
     ["Policies", run.policy_sha256 && <code class="wrap">{run.policy_sha256}</code>],
-  ].filter(([, value]) => value !== null && value !== undefined && value !== "");
+  ];
   return (
     <div class="columns">
       <div class="column">
         <Panel title="Run" id="details-run">
-          <dl class="facts">
-            {rows.map(([name, value]) => (
-              <div key={name}>
-                <dt>{name}</dt>
-                <dd>{value}</dd>
-              </div>
-            ))}
-          </dl>
+          <Facts rows={rows} />
         </Panel>
         {run.prompt && (
           <Panel title="Prompt" id="details-prompt">

@@ -27,6 +27,8 @@ export class RunLog {
     this.tokens = 0;
     this.cost = 0;
     this.latest = {};
+    /** Number of the last event about tasks of a PRD. */
+    this.taskSeq = 0;
     this.changed = new Signal(0);
   }
 
@@ -108,9 +110,12 @@ export class RunLog {
     } else if (type === "limit.warning" || type === "storage.degraded" || type === "gate.denied") {
       this.#put(this.warnings, event, isOlder);
     }
+    if (TASKS.test(type)) this.taskSeq = Math.max(this.taskSeq, event.seq);
     if (LATEST.has(type)) this.#keepLatest(type, event, isOlder);
   }
 }
+
+const TASKS = /^(tasks?|work)\./;
 
 const LATEST = new Set([
   "plan.updated",

@@ -57,6 +57,9 @@ const FOLDS = {
     const entry = calls.get(data.call_id);
     if (entry) entry.answer = data;
   },
+  "history.compacted"(items, calls, event) {
+    items.push({ kind: "trimmed", key: event.seq, time: event.time, text: event.text });
+  },
   "history.trimmed"(items, calls, event) {
     items.push({ kind: "trimmed", key: event.seq, time: event.time, text: event.text });
   },

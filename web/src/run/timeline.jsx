@@ -5,7 +5,7 @@ import { count, dateTime, span, timeOfDay } from "../lib/format.js";
 import { useKeys, useMedia } from "../lib/hooks.js";
 import { route, setParams } from "../lib/router.js";
 import { useSignal } from "../lib/store.js";
-import { Button, Chips, Copy, Pretty } from "../ui/parts.jsx";
+import { Button, Chips, Copy, Facts, Pretty } from "../ui/parts.jsx";
 import { Empty, Failure, Skeleton } from "../ui/states.jsx";
 import { VirtualRows } from "../ui/virtual.jsx";
 import { CATEGORIES, startOf } from "./categories.js";
@@ -87,45 +87,32 @@ function Row({ event, index, isOpen, onOpen }) {
   );
 }
 
+function Exactly({ time }) {
+  return (
+    <>
+      {dateTime(time)}
+      <span class="faint">.{timeOfDay(time).slice(-3)}</span>
+    </>
+  );
+}
+
 function Detail({ event, onClose }) {
   const start = startOf(event);
-  const ns = event.data?.duration_ns;
+  const ns = event.data?.duration_ns || null;
   return (
     <aside class="detail" aria-label={`Event ${event.seq}`}>
       <header class="detail-head">
         <h2>Event {event.seq}</h2>
         <Button icon="close" label="Close" onClick={onClose} />
       </header>
-      <dl class="facts">
-        <div>
-          <dt>Type</dt>
-          <dd>
-            <code>{event.type}</code>
-          </dd>
-        </div>
-        {ns ? (
-          <div>
-            <dt>Began</dt>
-            <dd>
-              {dateTime(start)}
-              <span class="faint">.{timeOfDay(start).slice(-3)}</span>
-            </dd>
-          </div>
-        ) : null}
-        <div>
-          <dt>{ns ? "Ended" : "Time"}</dt>
-          <dd>
-            {dateTime(event.time)}
-            <span class="faint">.{timeOfDay(event.time).slice(-3)}</span>
-          </dd>
-        </div>
-        {ns ? (
-          <div>
-            <dt>Took</dt>
-            <dd>{span(ns / 1e6)}</dd>
-          </div>
-        ) : null}
-      </dl>
+      <Facts
+        rows={[
+          ["Type", <code>{event.type}</code>],
+          ["Began", ns && <Exactly time={start} />],
+          [ns ? "Ended" : "Time", <Exactly time={event.time} />],
+          ["Took", ns && span(ns / 1e6)],
+        ]}
+      />
       <p class="pad">{event.text}</p>
       {event.data?.output && <Pretty label="Output" value={event.data.output} />}
       <div class="detail-data">

@@ -92,11 +92,13 @@ export class RunTable {
       order,
       limit,
       cursor,
+      // Attempts at tasks are seen with the run that they are made for, or when they are asked for.
+      children: agent || q ? "show" : "hide",
     };
     return get(`/v1/runs${query(values)}`, { signal: abort.signal });
   }
 
-  /** Fetch the next page. Whoever asks while one is under way waits for that one. */
+  /** Fetch the next page. A second caller waits for the fetch that is under way. */
   more() {
     if (!this.next || this.phase !== "ready") return Promise.resolve();
     if (this.fetching) return this.fetching;
@@ -133,6 +135,7 @@ export class RunTable {
 
   #fits(run) {
     const { statuses, agent, q } = this.filter;
+    if (run.parent_id && !agent && !q) return false;
     if (statuses.length && !statuses.includes(run.status)) return false;
     if (agent && run.agent_id !== agent) return false;
     if (!q) return true;

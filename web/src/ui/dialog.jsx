@@ -4,7 +4,8 @@ import { useEffect, useId, useRef, useState } from "preact/hooks";
 import { Button } from "./parts.jsx";
 import { Notice } from "./states.jsx";
 
-/** onSubmit may be slow: the dialog waits, shows what went wrong, and closes when it is done. */
+/** onSubmit may be slow: the dialog waits, shows what went wrong, and closes when it is done, unless
+ *  it says false: then there is a further step. */
 export function Dialog({
   title,
   children,
@@ -34,8 +35,8 @@ export function Dialog({
     setBusy(true);
     setProblem(null);
     try {
-      await onSubmit();
-      onClose();
+      if ((await onSubmit()) === false) setBusy(false);
+      else onClose();
     } catch (failure) {
       setProblem(failure);
       setBusy(false);

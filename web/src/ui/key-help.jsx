@@ -6,8 +6,11 @@ const keysOf = (pages) => [
   ["Enter", "Open the row"],
   ["/", "Search"],
   ["Esc", "Leave the search, close a dialog"],
-  ["1 – 5", "Tabs of a run"],
+  ["1 – 6", "Tabs of a run"],
+  ["j k b d l", "Tasks: next, previous, board, graph, progress log"],
   ["u", "Back to the list"],
+  ["a r t i", "Inbox: approve, reject, pass on, ask"],
+  ["c e v", "Inbox: claim or release, escalate, reveal a hidden value"],
   [
     `g then ${pages.map(({ jump }) => jump).join(" ")}`,
     pages.map(({ name }, at) => (at ? name.toLowerCase() : name)).join(", "),

@@ -155,6 +155,32 @@ export function Copy({ text, label }) {
   );
 }
 
+/** A link to another site: only to http and https, and with no referrer. */
+export function Outside({ url, children }) {
+  if (!/^https?:\/\//i.test(url ?? "")) return children;
+  return (
+    <a href={url} rel="noopener noreferrer nofollow" target="_blank">
+      {children}
+    </a>
+  );
+}
+
+/** Names and values: [name, value, class]; what has no value is left out. */
+export function Facts({ rows, isWide }) {
+  return (
+    <dl class={`facts ${isWide ? "facts-wide" : ""}`}>
+      {rows
+        .filter(([, value]) => value || value === 0)
+        .map(([name, value, kind]) => (
+          <div key={name}>
+            <dt>{name}</dt>
+            <dd class={kind}>{value}</dd>
+          </div>
+        ))}
+    </dl>
+  );
+}
+
 export function Panel({ title, aside, children, id, className = "", level = 2 }) {
   const Heading = `h${level}`;
   return (
@@ -195,6 +221,26 @@ export function pretty(text) {
   } catch {
     return text;
   }
+}
+
+/** One of several names, or all of them. The chosen one is among them even if it is no more. */
+export function Select({ label, all, names, chosen, onChange, textOf = (name) => name }) {
+  return (
+    <label class="select">
+      <span class="sr">{label}</span>
+      <select
+        value={chosen ?? ""}
+        onChange={(event) => onChange(event.currentTarget.value || null)}
+      >
+        <option value="">{all}</option>
+        {[...new Set([...names, ...(chosen ? [chosen] : [])])].map((name) => (
+          <option key={name} value={name}>
+            {textOf(name)}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
 }
 
 /** Filters as buttons of which several may be pressed. */

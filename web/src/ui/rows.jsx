@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Lists of things that happen: a tag, what it is, when, and what can be done about it.
+import { Button } from "./parts.jsx";
 
 export function Rows({ label, children }) {
   return (
@@ -24,6 +25,18 @@ export function Row({ id, tag, tone, title, sub, end, endSub, actions }) {
       </div>
       {actions !== undefined && <div class="entry-actions">{actions}</div>}
     </li>
+  );
+}
+
+/** The way to older rows of a list; of: usePages() */
+export function More({ of }) {
+  if (!of.next) return null;
+  return (
+    <div class="more">
+      <Button onClick={of.older} isBusy={of.isOlderLoading}>
+        Load more
+      </Button>
+    </div>
   );
 }
 

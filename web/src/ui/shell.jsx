@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Navigation, connection, theme and who is signed in. On a phone the navigation is at the bottom.
 import { useEffect, useRef } from "preact/hooks";
+import { waiting } from "../lib/inbox.js";
 import { connection, retryNow } from "../lib/live.js";
 import { session, setToken, bearer } from "../lib/session.js";
 import { useSignal } from "../lib/store.js";
@@ -29,6 +30,7 @@ function useInView(page) {
 
 function Navigation({ pages, page }) {
   const { unseen } = useSignal(warnings);
+  const { mine } = useSignal(waiting);
   return (
     <nav class="nav" aria-label="Pages" ref={useInView(page)}>
       {pages.map(({ key, name, icon, isDuty }, at) => (
@@ -40,6 +42,12 @@ function Navigation({ pages, page }) {
         >
           <Icon name={icon} />
           <span>{name}</span>
+          {key === "inbox" && mine > 0 && (
+            <span class="nav-badge">
+              {mine > 99 ? "99+" : mine}
+              <span class="sr"> wait for you</span>
+            </span>
+          )}
           {key === "warnings" && unseen > 0 && (
             <span class="nav-badge">
               {unseen}

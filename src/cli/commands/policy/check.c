@@ -11,6 +11,7 @@
 #include "cli/framework/report.h"
 #include "os/file_untrusted.h"
 #include "policy/lint/lint.h"
+#include "policy/profile/watch.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -105,10 +106,75 @@ static void write_text(const struct ruleset *ruleset, char *path,
     buf_append_string(out, "\n");
 }
 
+/* ---- Profiles ------------------------------------------------------------------------------- */
+
+/** Whether a file is one of profiles, by its name or by the actions that it speaks of. */
+static bool is_profile(const char *path)
+{
+    auto_buf struct buf text = {0};
+    size_t len = strlen(path);
+    bool is_text = len > 6 && strcmp(path + len - 6, ".cedar") == 0;
+    return strcmp(base_name(path), PROFILE_FILE_NAME) == 0 ||
+           (is_text && file_read_named(NULL, path, LIMIT_POLICY_BYTES, &text, NULL) == 0 &&
+            profiles_is_text(text.data, text.len));
+}
+
+static void write_profile_json(const char *path, const struct profiles *profiles,
+                               const struct rondo_error *err, struct buf *out)
+{
+    struct json_writer writer = json_writer(out);
+    json_begin_object(&writer, NULL);
+    json_write_string(&writer, "type", "policy_check");
+    json_write_string(&writer, "source", path);
+    json_write_bool(&writer, "is_valid", profiles != NULL);
+    if (profiles != NULL) {
+        json_write_string(&writer, "digest", profiles_hash(profiles));
+        json_write_int(&writer, "policies", (int64_t)profiles_count(profiles));
+    }
+    json_write_int(&writer, "errors", profiles == NULL);
+    json_write_int(&writer, "warnings", 0);
+    json_begin_array(&writer, "findings");
+    if (profiles == NULL) {
+        json_begin_object(&writer, NULL);
+        json_write_string(&writer, "severity", "error");
+        json_write_string(&writer, "message", err->message);
+        json_end_object(&writer);
+    }
+    json_end_array(&writer);
+    json_end_object(&writer);
+    buf_append_string(out, "\n");
+}
+
+static int check_profile(const char *path, bool wants_json)
+{
+    auto_buf struct buf out = {0};
+    struct rondo_error err = {0};
+    struct profiles *profiles = NULL;
+    int r = profile_read(path, &profiles, &err);
+    if (r < 0 && policy_exit_code(&err) == EXIT_USAGE) {
+        return report_error_as(&err, wants_json);
+    }
+    if (wants_json) {
+        write_profile_json(path, profiles, &err, &out);
+    } else if (r < 0) {
+        buf_printf(&out, "%s\n%s: 1 error\n", err.message, base_name(path));
+    } else {
+        size_t count = profiles_count(profiles);
+        buf_printf(&out, "%s: %zu polic%s of profiles, no errors\n", base_name(path), count,
+                   count == 1 ? "y" : "ies");
+    }
+    report_output(&out);
+    profiles_unref(profiles);
+    return r < 0 ? EXIT_OTHER : EXIT_OK;
+}
+
 static int run_check(const struct check_values *values, const char *given)
 {
     struct rondo_error err = {0};
     auto_free char *path = NULL;
+    if (given != NULL && is_profile(given)) {
+        return check_profile(given, values->wants_json != 0);
+    }
     if (policy_locate(given, values->store, &path, &err) < 0) {
         return report_error(&err);
     }

@@ -10,8 +10,10 @@ const struct command policy_commands[] = {
         .description =
             "Reads the policies of a file or folder (by default those of the store), and reports "
             "every error and warning with its position: syntax, unknown names, comparisons that "
-            "cannot be evaluated, policies that can never apply. The exit code is 1 if there is an "
-            "error, or with --strict a warning.",
+            "cannot be evaluated, policies that can never apply. A file of profiles "
+            "(profiles.cedar) "
+            "is tried with contexts of all kinds. The exit code is 1 if there is an error, or with "
+            "--strict a warning.",
         .examples = "rondo policy check new.cedar\tbefore it takes effect\n"
                     "rondo policy check --strict policies/\ta folder, in a build",
         .options = policy_check_options,
@@ -91,6 +93,35 @@ const struct command policy_commands[] = {
         .options = policy_test_options,
         .completes = COMPLETE_FILE,
         .run = cmd_policy_test,
+    },
+    {
+        .name = "policy profile",
+        .synopsis = "[OPTION...] [NAME]",
+        .help = "Show a built-in profile for foreign agents",
+        .description =
+            "Lists the built-in profiles, or prints one as Cedar text. Profiles decide about "
+            "actions that agents outside of Rondo ask about over the API: to allow, to ask a "
+            "person, or to deny. A file profiles.cedar next to the store's rondo.cedar takes the "
+            "place of all of them; it counts from the next action on.",
+        .examples = "rondo policy profile default-security\tread it\n"
+                    "rondo policy profile strict >profiles.cedar\tstart your own profiles",
+        .options = policy_profile_options,
+        .run = cmd_policy_profile,
+    },
+    {
+        .name = "policy what-if",
+        .synopsis = "[OPTION...] FILE",
+        .help = "Compare profiles with those that count, on past actions",
+        .description =
+            "Decides about the actions that foreign agents have asked about lately, once by the "
+            "profiles that count now and once by those of FILE, and shows how many outcomes "
+            "change, by which rules, with samples. The entities beside the store count for both. "
+            "Nothing is changed or recorded. The store keeps the contexts of the newest 10,000 "
+            "evaluations; those with an approval are left out.",
+        .examples = "rondo policy what-if new.cedar\tbefore it becomes profiles.cedar",
+        .options = policy_what_if_options,
+        .completes = COMPLETE_FILE,
+        .run = cmd_policy_what_if,
     },
     {0},
 };

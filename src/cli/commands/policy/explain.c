@@ -32,6 +32,7 @@ struct explain_values {
     char *store;
     int64_t wants_json;
     int64_t no_colour;
+    int64_t needs_confirmation;
 };
 
 static const struct option_choice actions[] = {
@@ -67,6 +68,10 @@ const struct option_row policy_explain_options[] = {
      .offset = offsetof(struct explain_values, tool),
      .argument = "NAME",
      .help = "The tool to call"},
+    {.name = "needs-confirmation",
+     .kind = OPTION_FLAG,
+     .offset = offsetof(struct explain_values, needs_confirmation),
+     .help = "The role wants each call of the tool confirmed, as it does of shell and python"},
     {.name = "model",
      .kind = OPTION_TEXT,
      .offset = offsetof(struct explain_values, model),
@@ -107,7 +112,8 @@ const struct option_row policy_explain_options[] = {
 struct explain_command {
     const struct explain_values *values;
     struct written_request written;
-    char *path; /**< of the policies; NULL = the store's */
+    struct policy_resource tool; /**< of --needs-confirmation */
+    char *path;                  /**< of the policies; NULL = the store's */
 };
 
 static int take_run(struct explain_command *asking, struct rondo_error *err)
@@ -170,6 +176,24 @@ static void take_texts(struct explain_command *asking)
     written_request_set_text(&written->request.condition, values->condition);
 }
 
+/** Attributes of tools are known in runs alone, but for this one. */
+static int take_confirmation(struct explain_command *asking, struct rondo_error *err)
+{
+    if (asking->values->needs_confirmation == 0) {
+        return 0;
+    }
+    if (asking->values->tool == NULL) {
+        return error_set(err, RONDO_ERR_INVALID, "--needs-confirmation is about a --tool");
+    }
+    asking->tool = (struct policy_resource){.action = ACTION_CALL_TOOL,
+                                            .id = asking->values->tool,
+                                            .origin = "",
+                                            .needs_confirmation = true};
+    asking->written.run.resources = &asking->tool;
+    asking->written.run.resource_count = 1;
+    return 0;
+}
+
 static int make_request(struct explain_command *asking, bool has_action, struct rondo_error *err)
 {
     const struct explain_values *values = asking->values;
@@ -181,7 +205,8 @@ static int make_request(struct explain_command *asking, bool has_action, struct 
     asking->written.has_action = has_action;
     asking->written.request.action = (enum vocabulary_action)values->action;
     r = values->context == NULL ? 0 : take_context(asking, err);
-    return r < 0 ? r : written_request_finish(&asking->written, err);
+    r = r < 0 ? r : written_request_finish(&asking->written, err);
+    return r < 0 ? r : take_confirmation(asking, err);
 }
 
 static int explain_request(struct explain_command *asking)

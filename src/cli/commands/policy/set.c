@@ -20,7 +20,6 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -85,17 +84,11 @@ static void name_user(struct policy_edit *change)
         snprintf(change->by, sizeof(change->by), "%s", change->values->by);
         return;
     }
-    char names[1024];
-    struct passwd entry;
-    struct passwd *found = NULL;
+    char name[129];
     struct host_process self;
     host_describe_self(&self);
-    if (getpwuid_r(geteuid(), &entry, names, sizeof(names), &found) == 0 && found != NULL) {
-        snprintf(change->by, sizeof(change->by), "%.128s@%s", entry.pw_name, self.host);
-    } else {
-        snprintf(change->by, sizeof(change->by), "user %lu@%s", (unsigned long)geteuid(),
-                 self.host);
-    }
+    bool is_name = host_user_name(geteuid(), name, sizeof(name));
+    snprintf(change->by, sizeof(change->by), "%s%s@%s", is_name ? "" : "user ", name, self.host);
 }
 
 /** A line of the new text. A policy_text_fn. */

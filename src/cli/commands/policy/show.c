@@ -11,6 +11,7 @@
 #include "cli/framework/exit_codes.h"
 #include "cli/framework/report.h"
 #include "cli/framework/session.h"
+#include "policy/replica.h"
 #include "policy/vocabulary/vocabulary.h"
 
 #include <stdint.h>
@@ -140,8 +141,8 @@ static int find_present(const struct policy_show_values *values, struct shown *s
     struct session session;
     struct session_options options = {.store = values->store, .access = STORE_READING};
     if (session_open(&options, &session, NULL) == 0) { /* Without a store there is no history. */
-        session.store->ops->read_policies(session.store, shown->source, 0, take_newest, shown,
-                                          NULL);
+        session.store->ops->read_policies(session.store, policy_history_source(shown->source), 0,
+                                          take_newest, shown, NULL);
         session_close(&session);
     }
     return EXIT_OK;

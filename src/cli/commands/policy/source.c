@@ -8,7 +8,9 @@
 #include "cli/framework/exit_codes.h"
 #include "cli/framework/report.h"
 #include "os/state_folder.h"
+#include "policy/replica.h"
 #include "store/locate/locate.h"
+#include "store/store.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -23,6 +25,19 @@ static int locate_in_project(char **ret_path, struct rondo_error *err)
         buf_printf(&path, "%s/" WATCH_DEFAULT_NAME, folder);
         *ret_path = buf_steal(&path);
     }
+    return r;
+}
+
+/** Other machines may have changed what the database shares. */
+static int pull(const char *name, const char *path, struct rondo_error *err)
+{
+    struct store *store = NULL;
+    int r = store_open_default(name, STORE_READING, &store, NULL, err);
+    if (r == RONDO_ERR_NOT_FOUND) {
+        return 0; /* Nobody has used it yet. */
+    }
+    r = r < 0 ? r : policy_replica_pull(store, path, NULL, err);
+    store_close(store);
     return r;
 }
 
@@ -43,8 +58,12 @@ int policy_locate(const char *given, const char *store, char **ret_path, struct 
     /* The loop looks beside the real file, too. */
     /* opens: only a name; policy/watch reads and guards it */
     auto_free char *real = realpath(path, NULL);
-    *ret_path = watch_path_of_store(real == NULL ? path : real);
-    return 0;
+    auto_free char *beside = watch_path_of_store(real == NULL ? path : real);
+    r = store_is_in_database(path) ? pull(store, beside, err) : 0;
+    if (r == 0) {
+        *ret_path = steal_pointer(&beside);
+    }
+    return r;
 }
 
 int policy_exit_code(const struct rondo_error *err)

@@ -28,7 +28,7 @@ static int start_and_execute(struct session *session, const struct run_values *v
         trust_naming_tell(&naming);
     }
     if (r == 0 && opening.is_held) {
-        r = report_held(session, &opening.holder, &err);
+        r = session_held(session, &opening.holder, &err);
     }
     if (r < 0) {
         return report_error_as(&err, values->wants_json != 0);
@@ -36,13 +36,9 @@ static int start_and_execute(struct session *session, const struct run_values *v
     return run_execute(session, loop, values, 0, NULL, NULL);
 }
 
-static int run_loop(struct run_values *values, struct option_set *set, const struct parsed *parsed)
+int loop_start_and_execute(const struct run_values *values)
 {
     struct rondo_error err = {0};
-    int r = run_values_complete(values, set, parsed->argc, parsed->argv, &err);
-    if (r == 0) {
-        r = run_check_sandbox(&values->spec, &err);
-    }
     struct session session;
     struct session_options options = {
         .store = values->store,
@@ -50,6 +46,7 @@ static int run_loop(struct run_values *values, struct option_set *set, const str
         .needs_runtime = true,
         .lease_ns = values->lease_ns,
     };
+    int r = run_check_sandbox(&values->spec, &err);
     if (r == 0) {
         r = session_open(&options, &session, &err);
     }
@@ -61,14 +58,43 @@ static int run_loop(struct run_values *values, struct option_set *set, const str
     return exit_code;
 }
 
+static int run_loop(struct run_values *values, struct option_set *set, const struct parsed *parsed)
+{
+    struct rondo_error err = {0};
+    int r = parsed->argc > 0 ? run_values_complete(values, set, parsed->argc, parsed->argv, &err)
+                             : run_values_complete_coding(values, set, NULL, NULL, false, &err);
+    return r < 0 ? report_error_as(&err, values->wants_json != 0) : loop_start_and_execute(values);
+}
+
+/** A command or a coding agent, and options of the latter only with it. @return NULL = fine */
+static const char *find_misuse(const struct run_values *values, const struct option_set *set,
+                               int argc)
+{
+    bool has_coding = option_is_given(set, "model") || option_is_given(set, "agent-home") ||
+                      option_is_given(set, "resume-session") || option_is_given(set, "prices");
+    if (argc > 0) {
+        return has_coding ? "--model, --agent-home, --resume-session and --prices are for coding "
+                            "agents: omit the command"
+                          : NULL;
+    }
+    if (values->config != NULL) {
+        return NULL; /* It may name the agent; that is checked when it is read. */
+    }
+    return values->spec.agent_id == NULL ? "no command given; a coding agent is named with --agent"
+           : run_values_names_coding(values->spec.agent_id)
+               ? NULL
+               : "no command given, and --agent is not the name of a coding agent";
+}
+
 int cmd_loop(const struct invocation *invocation)
 {
     struct run_values values;
     struct option_set set;
     run_values_init(&values, loop_options, &set);
     struct parsed parsed = command_parse_rest(invocation, &set);
-    if (!parsed.is_over && parsed.argc == 0) {
-        parsed.exit_code = command_misuse(invocation->command, "no command given");
+    const char *misuse = parsed.is_over ? NULL : find_misuse(&values, &set, parsed.argc);
+    if (misuse != NULL) {
+        parsed.exit_code = command_misuse(invocation->command, misuse);
         parsed.is_over = true;
     }
     int exit_code = parsed.is_over ? parsed.exit_code : run_loop(&values, &set, &parsed);

@@ -12,6 +12,8 @@
 #include "cli/framework/report.h"
 #include "cli/framework/session.h"
 #include "store/find.h"
+#include "work/spec.h"
+#include "worker/body.h"
 
 /** A run that is being resumed. */
 struct resume_command {
@@ -29,7 +31,13 @@ static void change_spec(struct loop_spec *spec, void *context)
 
 static int check_loop(struct loop *loop, struct rondo_error *err)
 {
-    if (loop_spec(loop)->command == NULL && loop_spec(loop)->agent == NULL) {
+    char parent[ID_SIZE];
+    if (work_find_parent(loop_spec(loop), parent)) {
+        return error_set(err, RONDO_ERR_INVALID,
+                         "run %s works on a task of a PRD: resume the PRD's run, `rondo resume %s`",
+                         loop_run_id(loop), parent);
+    }
+    if (!body_is_known(loop_spec(loop))) {
         return error_set(err, RONDO_ERR_INVALID,
                          "run %s belongs to a program that uses librondo; resume it from there",
                          loop_run_id(loop));
@@ -132,7 +140,7 @@ static int open_and_execute(const struct resume_command *resuming, const char *n
         r = loop_resume(&parts, run.id, resuming->change, set, on_corrupt, &loop, &opening, &err);
     }
     if (r == 0 && opening.is_held) {
-        r = report_held(session, &opening.holder, &err);
+        r = session_held(session, &opening.holder, &err);
     }
     return r < 0 ? report_error_as(&err, values->wants_json != 0)
                  : execute(resuming, loop, &opening);

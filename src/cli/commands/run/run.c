@@ -39,7 +39,7 @@ static int start(struct session *session, const struct role_values *values,
         trust_naming_tell(&naming);
     }
     if (r == 0 && opening.is_held) {
-        r = report_held(session, &opening.holder, &err);
+        r = session_held(session, &opening.holder, &err);
     }
     if (r < 0) {
         return report_error_as(&err, values->run.wants_json != 0);
@@ -106,13 +106,60 @@ static int run_new(struct role_values *values, struct option_set *set, const cha
     return exit_code;
 }
 
+/** A coding agent instead of a role file: the body is another, the rest is as for `rondo loop`. */
+static int run_coding(struct role_values *values, struct option_set *set)
+{
+    struct rondo_error err = {0};
+    struct run_values *run = &values->run;
+    run->coding_prices = values->prices;
+    if (values->token_budget > 0) {
+        run->spec.max_tokens = values->token_budget;
+    }
+    int r = run_values_complete_coding(run, set, values->coding_agent, values->model,
+                                       values->is_autonomous == 0, &err);
+    return r < 0 ? report_error_as(&err, run->wants_json != 0) : loop_start_and_execute(run);
+}
+
+/** What does not fit a coding agent. @return NULL = fine */
+static const char *find_coding_misuse(const struct role_values *values, int argc, bool has_prompt)
+{
+    if (argc > 0) {
+        return "--agent runs a coding agent: omit the role file";
+    }
+    if (!has_prompt) {
+        return "--agent requires --prompt (-p).";
+    }
+    if (values->run.until != NULL && !values->is_autonomous) {
+        return "--until requires --autonomous: a single session is not checked against conditions";
+    }
+    return values->is_interactive ? "--agent has no interactive mode" : NULL;
+}
+
+/** Options of coding agents, given for a role. @return NULL = fine */
+static const char *find_role_misuse(const struct option_set *set)
+{
+    return option_is_given(set, "sandbox") || option_is_given(set, "sandbox-env") ||
+                   option_is_given(set, "agent-home") || option_is_given(set, "resume-session")
+               ? "--sandbox, --sandbox-env, --agent-home and --resume-session are for --agent; a "
+                 "role "
+                 "has its own settings"
+               : NULL;
+}
+
 /** The rules of the options, in the words that users of role files know. @return NULL = fine */
-static const char *find_misuse(const struct role_values *values, int argc)
+static const char *find_misuse(const struct role_values *values, const struct option_set *set,
+                               int argc)
 {
     const char *prompt = values->run.spec.prompt;
     bool has_prompt = (prompt != NULL && prompt[0] != '\0') || values->run.prompt_file != NULL;
     if (values->is_autonomous && values->is_interactive) {
         return "--autonomous and --interactive are mutually exclusive.";
+    }
+    if (values->coding_agent != NULL && values->resume == NULL) {
+        return find_coding_misuse(values, argc, has_prompt);
+    }
+    if (find_role_misuse(set) != NULL) {
+        return find_role_misuse(set);
     }
     if (values->model != NULL && strchr(values->model, ':') == NULL) {
         return "--model takes PROVIDER:NAME, such as openai:gpt-5-mini";
@@ -145,10 +192,11 @@ int cmd_run(const struct invocation *invocation)
     int exit_code = parsed.exit_code;
     if (!parsed.is_over) {
         run_role_resolve(&values);
-        const char *misuse = find_misuse(&values, parsed.argc);
-        exit_code = misuse != NULL          ? command_misuse(invocation->command, misuse)
-                    : values.resume != NULL ? run_again(&values, &set)
-                                            : run_new(&values, &set, parsed.argv[0]);
+        const char *misuse = find_misuse(&values, &set, parsed.argc);
+        exit_code = misuse != NULL                ? command_misuse(invocation->command, misuse)
+                    : values.resume != NULL       ? run_again(&values, &set)
+                    : values.coding_agent != NULL ? run_coding(&values, &set)
+                                                  : run_new(&values, &set, parsed.argv[0]);
     }
     run_values_fini(&values.run, &set);
     return exit_code;

@@ -2,6 +2,7 @@
 /* Bodies of runs in the foreground. */
 #include "cli/commands/run/run_body.h"
 
+#include "base/auto.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "cli/commands/run/run_memory.h"
@@ -231,10 +232,12 @@ int run_body_open(struct session *session, struct loop *loop, struct display *di
                   struct run_agent *agent, struct run_body *ret_body, struct rondo_error *err)
 {
     *ret_body = (struct run_body){.display = display, .agent = agent};
+    auto_free char *config_folder = session_config_folder();
     struct worker_options options = {
         .folder = session->work_folder,
         .on_output = display_output,
         .on_output_context = display,
+        .config_folder = config_folder,
     };
     if (agent != NULL) {
         agent->display = display;

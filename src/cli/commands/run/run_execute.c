@@ -4,19 +4,23 @@
 
 #include "alert/monitor.h"
 #include "alert/result.h"
+#include "base/clock.h"
 #include "base/error.h"
+#include "base/json/json.h"
 #include "cli/framework/exit_codes.h"
 #include "cli/framework/report.h"
 #include "cli/framework/signals.h"
 #include "cli/framework/telemetry_hook.h"
 #include "cli/progress/agent_view.h"
 #include "cli/progress/display.h"
+#include "cli/progress/prd_table.h"
 #include "cli/progress/summary.h"
 #include "cli/terminal/markdown.h"
 #include "cli/terminal/style.h"
 #include "cli/terminal/text.h"
 #include "loop/owner.h"
 #include "policy/ruleset.h"
+#include "work/history.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -25,6 +29,8 @@
 
 /** Columns of an answer when stdout does not say. */
 #define ANSWER_COLUMNS 100
+/** Columns of a table of tasks that goes into a pipe. */
+#define PIPE_COLUMNS 120
 
 int run_check_sandbox(const struct loop_spec *spec, struct rondo_error *err)
 {
@@ -128,6 +134,44 @@ static void explain_waiting(struct session *session, const char *run_id)
             buf_string(&hint));
 }
 
+/** The tasks of a PRD's run below its result. */
+static int prd_result_text(struct session *session, const char *run_id,
+                           const struct run_values *values, struct buf *ret_text,
+                           struct rondo_error *err)
+{
+    struct style style = style_for(stdout, values->no_colour != 0);
+    struct work_history history;
+    int r = work_history_load(session->store, run_id, NULL, &history, err);
+    if (r == 0) {
+        buf_append_string(ret_text, "\n");
+        prd_table_text(&history, &style, style_columns(stdout, PIPE_COLUMNS),
+                       clock_now(clock_system()), ret_text);
+        work_history_fini(&history);
+    }
+    return r;
+}
+
+/** The final object of a PRD's run has its tasks. */
+static int prd_result_json(struct session *session, const struct summary *summary,
+                           struct buf *ret_text, struct rondo_error *err)
+{
+    struct json_writer writer = json_writer(ret_text);
+    struct work_history history;
+    int r = work_history_load(session->store, summary->run.id, NULL, &history, err);
+    json_begin_object(&writer, NULL);
+    json_write_string(&writer, "type", "result");
+    summary_json_members(summary, &writer);
+    if (r == 0) {
+        json_begin_object(&writer, "prd");
+        work_history_json(&history, &writer);
+        json_end_object(&writer);
+        work_history_fini(&history);
+    }
+    json_end_object(&writer);
+    buf_append_string(ret_text, "\n");
+    return r;
+}
+
 int run_summary_print(struct session *session, const char *run_id, uint64_t storage_failures,
                       const struct run_values *values, const struct run_agent *agent)
 {
@@ -141,7 +185,9 @@ int run_summary_print(struct session *session, const char *run_id, uint64_t stor
     summary.storage_failures = storage_failures;
     summary.answer = agent == NULL ? NULL : run_agent_words(agent);
     auto_buf struct buf text = {0};
-    if (values->wants_json) {
+    if (values->wants_json && work_is_parent(&summary.spec)) {
+        r = prd_result_json(session, &summary, &text, &err);
+    } else if (values->wants_json) {
         summary_json(&summary, &text);
     } else if (agent != NULL && run_agent_mode(agent) != AGENT_AUTONOMOUS) {
         print_answer(&summary, summary.answer, values);
@@ -150,6 +196,13 @@ int run_summary_print(struct session *session, const char *run_id, uint64_t stor
         buf_append_string(&text, style.is_terminal && !values->wants_quiet ? "\n" : "");
         summary_text(&summary, session, &style, style_columns(stdout, 100),
                      values->wants_quiet != 0, &text);
+    }
+    if (!values->wants_json && !values->wants_quiet && work_is_parent(&summary.spec)) {
+        r = prd_result_text(session, run_id, values, &text, &err);
+    }
+    if (r < 0) {
+        error_prefix(&err, "the tasks of the run cannot be read");
+        report_error(&err);
     }
     report_output(&text);
     bool is_waiting = summary_is_waiting(&summary);
@@ -237,6 +290,7 @@ void run_results_send(struct session *session, const char *run_id, const struct 
 {
     struct monitor_options options = {
         .writer = runtime_writer(session->runtime),
+        .runtime = session->runtime,
         .http = run_agent_http(agent),
         .supervisor = runtime_supervisor(session->runtime),
         .stall_ns = -1,

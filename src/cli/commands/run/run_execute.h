@@ -35,6 +35,10 @@ void run_results_send(struct session *session, const char *run_id, const struct 
 int resume_execute(const char *name, struct run_values *values, struct option_set *set,
                    loop_change_fn *change, const struct run_agent_options *agent_options);
 
+/** Start the run of a complete spec whose body is not a role's, and execute it. @return exit code
+ */
+int loop_start_and_execute(const struct run_values *values);
+
 /**
  * Execute the loop to its end, with progress, signals and the summary.
  * @param loop  freed

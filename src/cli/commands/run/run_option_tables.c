@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The option tables of `rondo loop` and `rondo resume`. Rows that both have are macros. */
+/* The option tables of `rondo loop`, `resume`, `run` and `prd run`. */
 #include "base/limits.h"
-#include "cli/commands/run/run_options.h"
-#include "cli/commands/run/run_role.h"
+#include "cli/commands/run/prd_run.h"
+#include "cli/commands/run/run_option_rows.h"
 #include "cli/framework/command.h"
-#include "cli/framework/common_options.h"
 
 static const struct option_choice durabilities[] = {
     {"strict", DURABILITY_STRICT},
@@ -19,15 +18,12 @@ static const struct option_choice on_corrupts[] = {
     {0},
 };
 
-static const struct option_choice tiers[] = {
+const struct option_choice sandbox_tier_choices[] = {
     {"namespace", SANDBOX_NAMESPACE},
     {"landlock", SANDBOX_LANDLOCK},
     {"none", SANDBOX_NONE},
     {0},
 };
-
-#define IN(member)      offsetof(struct run_values, member)
-#define IN_SPEC(member) offsetof(struct run_values, spec.member)
 
 #define ROWS_LIMITS                                                                   \
     {.name = "max-iterations",                                                        \
@@ -67,39 +63,6 @@ static const struct option_choice tiers[] = {
         .high = LIMIT_MAX_ITERATIONS                                                  \
     }
 
-#define ROW_POLICY                                                                            \
-    {                                                                                         \
-        .name = "policy", .kind = OPTION_TEXT, .offset = IN(policy), .argument = "PATH",      \
-        .by_default = "rondo.cedar next to the store",                                        \
-        .help = "Cedar policies evaluated before every step: a file, or a folder of *.cedar", \
-        .completes = COMPLETE_FILE                                                            \
-    }
-
-#define ROWS_TIMES                                                                    \
-    {.name = "iteration-timeout",                                                     \
-     .kind = OPTION_DURATION,                                                         \
-     .offset = IN_SPEC(iteration_timeout_ns),                                         \
-     .argument = "DURATION",                                                          \
-     .by_default = "none",                                                            \
-     .help = "Maximum time for the command of one iteration",                         \
-     .group = "The worker's time"},                                                   \
-        {.name = "first-output-timeout",                                              \
-         .kind = OPTION_DURATION,                                                     \
-         .offset = IN_SPEC(first_output_ns),                                          \
-         .argument = "DURATION",                                                      \
-         .by_default = "none",                                                        \
-         .help = "Maximum time until its first output"},                              \
-        {.name = "silence-timeout",                                                   \
-         .kind = OPTION_DURATION,                                                     \
-         .offset = IN_SPEC(silence_ns),                                               \
-         .argument = "DURATION",                                                      \
-         .by_default = "none",                                                        \
-         .help = "Maximum time without output after the first"},                      \
-    {                                                                                 \
-        .name = "delay", .kind = OPTION_DURATION, .offset = IN_SPEC(delay_ns),        \
-        .argument = "DURATION", .by_default = "0", .help = "Pause between iterations" \
-    }
-
 #define ROWS_DURABILITY                                                                            \
     {.name = "checkpoint-interval",                                                                \
      .kind = OPTION_INT,                                                                           \
@@ -130,17 +93,6 @@ static const struct option_choice tiers[] = {
         .help = "Time after which others may take over the run of a frozen or unreachable process" \
     }
 
-#define ROWS_OUTPUT                                                                      \
-    OPTION_ROW_STORE(struct run_values),                                                 \
-        OPTION_ROW_JSON(struct run_values,                                               \
-                        "Write every event and a final result as JSON lines to stdout"), \
-        {.name = "quiet",                                                                \
-         .letter = 'q',                                                                  \
-         .kind = OPTION_FLAG,                                                            \
-         .offset = IN(wants_quiet),                                                      \
-         .help = "No progress; only the result line, warnings and errors"},              \
-        OPTION_ROW_NO_COLOUR(struct run_values)
-
 const struct option_row loop_options[] = {
     {.name = "until",
      .letter = 'u',
@@ -164,8 +116,23 @@ const struct option_row loop_options[] = {
      .offset = IN_SPEC(agent_id),
      .argument = "ID",
      .by_default = "name of the command",
-     .help = "Stable name of the agent",
+     .help = "Stable name of the agent. Without a COMMAND: the coding agent to run (claude, codex, "
+             "gemini, ...; docs/coding-agents.md)",
      .group = "The agent"},
+    {.name = "model",
+     .letter = 'm',
+     .kind = OPTION_TEXT,
+     .offset = IN(coding_model),
+     .argument = "NAME",
+     .by_default = "the coding agent's own choice",
+     .help = "Model of the coding agent"},
+    ROWS_CODING,
+    {.name = "prices",
+     .kind = OPTION_TEXT,
+     .offset = IN(coding_prices),
+     .argument = "FILE",
+     .help = "Prices of models, for coding agents that report tokens only, JSON",
+     .completes = COMPLETE_FILE},
     {.name = "prompt",
      .letter = 'p',
      .kind = OPTION_TEXT,
@@ -207,7 +174,7 @@ const struct option_row loop_options[] = {
      .by_default = "conditions in a namespace, the worker without",
      .help = "Sandbox of the conditions' commands and of the worker",
      .group = "Sandbox",
-     .choices = tiers},
+     .choices = sandbox_tier_choices},
     {.name = "sandbox-network",
      .kind = OPTION_FLAG,
      .offset = IN_SPEC(allow_network),
@@ -233,13 +200,6 @@ const struct option_row loop_options[] = {
     {0},
 };
 
-#define ROW_ACCEPT_UNPROTECTED                                                                \
-    {                                                                                         \
-        .name = "accept-unprotected", .kind = OPTION_FLAG, .offset = IN(accepts_unprotected), \
-        .help = "Run a role without the protections that it requests and Rondo does not "     \
-                "provide; the run records which"                                              \
-    }
-
 const struct option_row resume_options[] = {
     ROWS_LIMITS,
     ROW_POLICY,
@@ -256,9 +216,27 @@ const struct option_row resume_options[] = {
     {0},
 };
 
-#define IN_ROLE(member) offsetof(struct role_values, member)
-
 const struct option_row run_options[] = {
+    {.name = "agent",
+     .kind = OPTION_TEXT,
+     .offset = IN_ROLE(coding_agent),
+     .argument = "NAME",
+     .help =
+         "Coding agent to run instead of a role file: claude, codex, gemini, ... With -a it runs "
+         "until the exit conditions are met, else once",
+     .group = "The coding agent"},
+    ROWS_CODING,
+    {.name = "sandbox",
+     .kind = OPTION_CHOICE,
+     .offset = IN(sandbox),
+     .by_default = "namespace for conditions, none for the coding agent",
+     .help = "Sandbox of the exit conditions' commands and of the coding agent",
+     .choices = sandbox_tier_choices},
+    {.name = "sandbox-env",
+     .kind = OPTION_LIST,
+     .offset = IN_SPEC(env_names),
+     .argument = "NAME",
+     .help = "Additional environment variable to pass to the coding agent; repeatable"},
     {.name = "prompt",
      .letter = 'p',
      .kind = OPTION_TEXT,
@@ -410,3 +388,93 @@ const struct option_row run_options[] = {
 
 _Static_assert(sizeof(loop_options) / sizeof(loop_options[0]) <= OPTION_ROWS_MAX,
                "OPTION_ROWS_MAX is too small");
+
+#define IN_PRD(member) offsetof(struct prd_run_values, member)
+
+const struct option_row prd_run_options[] = {
+    ROWS_WORKER,
+    {.name = "jobs",
+     .letter = 'j',
+     .kind = OPTION_INT,
+     .offset = IN_PRD(jobs),
+     .argument = "N",
+     .by_default = "1",
+     .help = "Number of tasks to work on at the same time; none depends on another",
+     .low = 1,
+     .high = LIMIT_WORK_JOBS},
+    ROWS_CHECKS,
+    {.name = "branch",
+     .letter = 'b',
+     .kind = OPTION_TEXT,
+     .offset = IN_PRD(branch),
+     .argument = "NAME",
+     .by_default = "the PRD's own, else prd/NAME",
+     .help = "Branch for the commits; created at HEAD if it does not exist",
+     .group = "The branch"},
+    {.name = "branch-per-task",
+     .kind = OPTION_FLAG,
+     .offset = IN_PRD(is_branch_per_task),
+     .help = "Commit each task on a branch of its own, BRANCH/ID, which starts at the branches of "
+             "the tasks that it depends on"},
+    {.name = "push",
+     .kind = OPTION_FLAG,
+     .offset = IN_PRD(is_pushed),
+     .help = "Push the branch after each commit, never by force"},
+    {.name = "pr",
+     .kind = OPTION_FLAG,
+     .offset = IN_PRD(wants_request),
+     .help = "Push, and show the page on which to open a pull request"},
+    {.name = "remote",
+     .kind = OPTION_TEXT,
+     .offset = IN_PRD(remote),
+     .argument = "NAME",
+     .by_default = "origin",
+     .help = "Remote to push to"},
+    {.name = "archive",
+     .kind = OPTION_FLAG,
+     .offset = IN_PRD(is_archived),
+     .help = "When all tasks are done, move prd.json and progress.txt into archive/"},
+    {.name = "attempts",
+     .kind = OPTION_INT,
+     .offset = IN_PRD(attempts),
+     .argument = "N",
+     .by_default = "3",
+     .help = "Maximum attempts at one task",
+     .group = "Limits",
+     .low = 1,
+     .high = LIMIT_WORK_ATTEMPTS},
+    {.name = "max-attempts",
+     .letter = 'n',
+     .kind = OPTION_INT,
+     .offset = IN_PRD(max_attempts),
+     .argument = "N",
+     .by_default = "20",
+     .help = "Maximum attempts at all tasks together",
+     .low = 1,
+     .high = LIMIT_MAX_ITERATIONS},
+    {.name = "time-limit",
+     .kind = OPTION_DURATION,
+     .offset = IN_SPEC(time_limit_ns),
+     .argument = "DURATION",
+     .by_default = "none",
+     .help = "Maximum active time of the run"},
+    {.name = "max-tokens",
+     .kind = OPTION_INT,
+     .offset = IN_SPEC(max_tokens),
+     .argument = "N",
+     .by_default = "none",
+     .help = "Maximum tokens of all attempts together",
+     .low = 0,
+     .high = INT64_MAX / 2},
+    {.name = "max-cost",
+     .kind = OPTION_MONEY,
+     .offset = IN_SPEC(max_cost_micro),
+     .argument = "AMOUNT",
+     .by_default = "none",
+     .help = "Maximum cost of all attempts together"},
+    ROW_POLICY,
+    ROWS_TIMES,
+    ROWS_WORK_SANDBOX("checks in a namespace, the worker without"),
+    ROWS_OUTPUT,
+    {0},
+};

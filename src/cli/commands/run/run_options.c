@@ -8,9 +8,11 @@
 #include "base/memory.h"
 #include "cli/framework/config.h"
 #include "cli/framework/report.h"
+#include "cli/framework/session.h"
 #include "loop/detect.h"
 #include "os/file_untrusted.h"
 #include "os/sandbox/named.h"
+#include "worker/coding_spec.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -175,8 +177,8 @@ int run_values_prepare(struct run_values *values, struct option_set *set, struct
     return r < 0 ? r : run_values_find_policy(values, err);
 }
 
-int run_values_complete(struct run_values *values, struct option_set *set, int argc, char **command,
-                        struct rondo_error *err)
+int run_values_complete_paths(struct run_values *values, struct option_set *set,
+                              struct rondo_error *err)
 {
     int r = run_values_prepare(values, set, err);
     if (r == 0) {
@@ -189,6 +191,13 @@ int run_values_complete(struct run_values *values, struct option_set *set, int a
         values->spec.verifier_tier = values->sandbox;
         values->spec.worker_tier = values->sandbox;
     }
+    return r;
+}
+
+int run_values_complete(struct run_values *values, struct option_set *set, int argc, char **command,
+                        struct rondo_error *err)
+{
+    int r = run_values_complete_paths(values, set, err);
     if (r == 0) {
         r = take_command(values, argc, command, err);
     }
@@ -196,6 +205,39 @@ int run_values_complete(struct run_values *values, struct option_set *set, int a
         r = run_values_add_conditions(values, &values->spec, err);
     }
     return r < 0 ? r : loop_spec_check(&values->spec, err);
+}
+
+int run_values_complete_coding(struct run_values *values, struct option_set *set, const char *name,
+                               const char *model, bool is_single, struct rondo_error *err)
+{
+    int r = run_values_complete_paths(values, set, err);
+    if (r == 0) {
+        r = run_values_add_conditions(values, &values->spec, err);
+    }
+    auto_free char *config_folder = session_config_folder();
+    struct coding_options options = {
+        .name = name == NULL ? values->spec.agent_id : name,
+        .config_folder = config_folder,
+        .model = model == NULL ? values->coding_model : model,
+        .agent_home = values->agent_home,
+        .prices_file = values->coding_prices,
+        .keeps_session = values->keeps_session != 0,
+        .is_single = is_single,
+    };
+    if (r == 0 && options.prices_file != NULL && options.model == NULL) {
+        r = error_set(err, RONDO_ERR_INVALID,
+                      "--prices requires --model for a coding agent: the price is that of a model");
+    }
+    if (r == 0) {
+        r = coding_spec_set(&options, &values->spec, err);
+    }
+    return r < 0 ? r : loop_spec_check(&values->spec, err);
+}
+
+bool run_values_names_coding(const char *name)
+{
+    auto_free char *config_folder = session_config_folder();
+    return name != NULL && coding_is_known(name, config_folder);
 }
 
 void run_values_change(struct loop_spec *spec, const struct option_set *set)

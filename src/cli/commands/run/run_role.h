@@ -20,6 +20,7 @@ struct role_values {
     char **variables; /**< NAME=VALUE */
     char *record;
     char *prices;
+    char *coding_agent; /**< instead of a role file */
 };
 
 /** Make the paths among the values absolute. */

@@ -9,9 +9,9 @@
 #include "cli/framework/exit_codes.h"
 #include "cli/framework/report.h"
 #include "orchestrator/assignment.h"
+#include "os/host.h"
 #include "store/find.h"
 
-#include <pwd.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -20,9 +20,9 @@ void steering_describe_self(char *ret_text, size_t size)
 {
     char host[65] = "";
     gethostname(host, sizeof(host) - 1);
-    const struct passwd *entry = getpwuid(geteuid()); /* Before any thread exists. */
-    snprintf(ret_text, size, "%s@%s %ld", entry == NULL ? "user" : entry->pw_name, host,
-             (long)getpid());
+    char name[HOST_USER_SIZE];
+    bool is_name = host_user_name(geteuid(), name, sizeof(name));
+    snprintf(ret_text, size, "%s%s@%s %ld", is_name ? "" : "user ", name, host, (long)getpid());
 }
 
 static int read_count(const char *text, int64_t *ret_number, struct rondo_error *err)

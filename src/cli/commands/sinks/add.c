@@ -54,7 +54,7 @@ const struct option_row sinks_add_options[] = {
      .offset = offsetof(struct add_values, kinds),
      .argument = "A,B",
      .help = "Only these kinds: limit, policy, ended, stalled, storage, policy_refused, handoff, "
-             "event",
+             "event, task",
      .group = "Which warnings"},
     {.name = "agents",
      .kind = OPTION_TEXT,

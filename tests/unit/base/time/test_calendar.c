@@ -47,3 +47,23 @@ TEST(days_far_away_come_back)
         assert_int_equal(calendar_days(year, month, day), far[i]);
     }
 }
+
+TEST(a_header_has_the_time_in_utc)
+{
+    static const struct {
+        int64_t seconds;
+        const char *text;
+    } cases[] = {
+        {784111777, "Sun, 06 Nov 1994 08:49:37"},
+        {0, "Thu, 01 Jan 1970 00:00:00"},
+        {-1, "Wed, 31 Dec 1969 23:59:59"},
+        {1709251199, "Thu, 29 Feb 2024 23:59:59"},
+        {CALENDAR_FIRST_SECOND, "Tue, 02 Jan 0001 00:00:00"},
+        {CALENDAR_LAST_SECOND, "Thu, 30 Dec 9999 23:59:59"},
+    };
+    char text[CALENDAR_HEADER_SIZE];
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        calendar_format_header(cases[i].seconds, text);
+        assert_string_equal(text, cases[i].text);
+    }
+}

@@ -40,6 +40,7 @@ TEST(a_role_is_summed_up_in_lines)
         "  description   Helps\n"
         "  model         p:n, temperature 0.5, 4,096 tokens a reply\n"
         "  tools         shell (curl, jq), think\n"
+        "  confirmed     shell: each call needs a person (policy `confirm.tool`)\n"
         "  triggers      discord\n"
         "  until         all_tests_pass\n"
         "  run           1 iteration, 30,000 tokens\n"

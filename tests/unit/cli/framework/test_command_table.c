@@ -99,7 +99,7 @@ TEST(every_command_comes_once_and_a_group_before_its_own)
     }
     assert_int_equal(count, expected);
     assert_ptr_equal(command_next(command_find("policy")), command_find("policy check"));
-    assert_ptr_equal(command_next(command_find("policy test")), command_find("policy") + 1);
+    assert_ptr_equal(command_next(command_find("policy what-if")), command_find("policy") + 1);
 }
 
 /** Resolve up to three words. @return the command's name, "" for none */

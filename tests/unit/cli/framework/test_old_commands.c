@@ -8,21 +8,20 @@
 #include <string.h>
 
 static const char *const old_names[] = {
-    "a2a",       "audit",   "chat",     "compose",   "configure", "cost",      "create",
-    "dashboard", "desktop", "examples", "export",    "flow",      "info",      "ingest",
-    "init",      "install", "list",     "login",     "logout",    "mcp",       "memory clear",
-    "new",       "pending", "pipeline", "plan",      "plugins",   "publish",   "pull",
-    "search",    "service", "setup",    "skill",     "team",      "telemetry", "test",
-    "tool",      "tui",     "ui",       "uninstall", "update",    "vault",     "whoami",
+    "a2a",       "audit prune", "chat",     "compose",   "configure", "cost",      "create",
+    "dashboard", "desktop",     "examples", "export",    "flow",      "info",      "ingest",
+    "init",      "install",     "list",     "login",     "logout",    "mcp",       "memory clear",
+    "new",       "pending",     "pipeline", "plan",      "plugins",   "publish",   "pull",
+    "search",    "service",     "setup",    "skill",     "team",      "telemetry", "test",
+    "tool",      "tui",         "ui",       "uninstall", "update",    "vault",     "whoami",
 };
 
 static const char *const old_run_options[] = {
-    "--agent",        "--api-key",  "--attach",        "--audit-db",
-    "--autopilot",    "--bot",      "--daemon",        "--dev",
-    "--format",       "--ingest",   "--list",          "--memory",
-    "--no-audit",     "--provider", "--report",        "--report-template",
-    "--role-dir",     "--save",     "--sense",         "--serve",
-    "--tool-profile", "--tools",    "--export-report", "--port",
+    "--api-key",  "--attach",        "--audit-db", "--autopilot", "--bot",
+    "--daemon",   "--dev",           "--format",   "--ingest",    "--list",
+    "--memory",   "--no-audit",      "--provider", "--report",    "--report-template",
+    "--role-dir", "--save",          "--sense",    "--serve",     "--tool-profile",
+    "--tools",    "--export-report", "--port",
 };
 
 /** Each `rondo WORD` in a sentence is a command that there is. */

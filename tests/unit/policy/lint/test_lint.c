@@ -574,6 +574,15 @@ TEST(annotations_limit_nothing)
          "W 1:1 unknown value `\"\"` of `@on_deny`; only \"ask\" is known, so a denial stays "
          "final"},
         {"@warn_at(\"80\") @reason(\"max_iterations\") forbid (principal, action, resource);", ""},
+        {"@on_deny(\"ask\") @severity(\"critical\") @handoff(\"x\") forbid (principal, action, "
+         "resource);",
+         ""},
+        {"@severity(\"info\") forbid (principal, action, resource);", ""},
+        {"@severity(\"Critical\") @on_deny(\"ask\") forbid (principal, action, resource);",
+         "E 1:1 `@severity` of a policy that asks a person is low, medium, high or critical"},
+        {"@handoff(\"x\") forbid (principal, action, resource);",
+         "W 1:1 `@handoff` names the reason why a person is asked; without `@on_deny(\"ask\")` "
+         "nobody is, and the denial stays final"},
     };
     assert_findings(cases, COUNT(cases));
 }

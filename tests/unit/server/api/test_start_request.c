@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 struct start_world {
     char folder[64];
@@ -322,4 +323,47 @@ WORLD_TEST(wrong_members_of_roles_are_named)
     for (size_t i = 0; i < COUNT(cases); i++) {
         assert_wrong(world, cases[i].request, cases[i].path);
     }
+}
+
+/** A program of that name at the beginning of PATH, which is never run. */
+static void install(const struct start_world *world, const char *name)
+{
+    auto_buf struct buf path = {0};
+    auto_buf struct buf paths = {0};
+    buf_printf(&path, "%s/%s", world->folder, name);
+    buf_printf(&paths, "%s:%s", world->folder, getenv("PATH"));
+    assert_int_equal(symlink("/bin/true", buf_string(&path)), 0);
+    setenv("PATH", buf_string(&paths), 1);
+}
+
+WORLD_TEST(a_coding_agent_is_named_and_pinned)
+{
+    struct start_world *world = *state;
+    install(world, "claude");
+    assert_int_equal(read_request(world,
+                                  "{'coding_agent':'claude','prompt':'fix it','model':'opus',"
+                                  "'agent_id':'nightly','silence_ns':5,"
+                                  "'conditions':[{'name':'t','command':'true'}]}"),
+                     0);
+    assert_string_equal(world->spec.kind, "coding");
+    assert_string_equal(world->spec.agent_id, "nightly");
+    assert_string_equal(world->spec.prompt, "fix it");
+    assert_int_equal(world->spec.silence_ns, 5);
+    assert_int_equal(world->spec.condition_count, 1);
+    assert_non_null(strstr(world->spec.coding, "opus"));
+    assert_int_equal(read_request(world, "{'coding_agent':'claude','prompt':'p'}"), 0);
+    assert_string_equal(world->spec.agent_id, "claude");
+}
+
+WORLD_TEST(requests_for_coding_agents_are_checked)
+{
+    struct start_world *world = *state;
+    install(world, "claude");
+    assert_wrong(world, "{'coding_agent':'nobody','prompt':'p'}", "coding_agent");
+    assert_wrong(world, "{'coding_agent':'../claude','prompt':'p'}", "coding_agent");
+    assert_wrong(world, "{'coding_agent':null,'prompt':'p'}", "coding_agent");
+    assert_wrong(world, "{'coding_agent':'claude'}", "prompt");
+    assert_wrong(world, "{'coding_agent':'claude','prompt':'p','command':['true']}", "command");
+    assert_wrong(world, "{'coding_agent':'claude','prompt':'p','role_file':'r'}", "command");
+    assert_wrong(world, "{'coding_agent':'claude','prompt':'p','mode':'single'}", "mode");
 }

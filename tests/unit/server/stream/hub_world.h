@@ -158,15 +158,24 @@ static inline struct run_name name_run(unsigned number)
 
 #define run_name(number) name_run(number).text
 
-static inline void create_run(struct hub_world *world, unsigned number, const char *agent)
+static inline void create_child(struct hub_world *world, unsigned number, const char *agent,
+                                unsigned parent)
 {
     struct store_run run = {.summary.status = RONDO_RUNNING};
     memcpy(run.id, run_name(number), ID_SIZE);
+    if (parent > 0) {
+        memcpy(run.parent, run_name(parent), ID_SIZE);
+    }
     snprintf(run.agent_id, sizeof(run.agent_id), "%s", agent);
     struct store_claim claim = {.owner = "me", .lease_ns = 600 * NS_PER_S};
     struct store_claim_result result;
     assert_int_equal(
         world->store->ops->create_run(world->store, &run, NULL, 0, &claim, &result, NULL), 0);
+}
+
+static inline void create_run(struct hub_world *world, unsigned number, const char *agent)
+{
+    create_child(world, number, agent, 0);
 }
 
 /** Append events first..first+count-1; each says its own number. */
@@ -256,22 +265,35 @@ static inline bool has_come(struct hub_reader *reader, const char *text)
     return false;
 }
 
-/** Let each of the readers take what there is until all have the text. */
+/** What a reader that waits in vain has got, for people. */
+static inline void fail_waiting(const struct hub_reader *reader, const char *text, const char *why)
+{
+    size_t shown = reader->text.len < 300 ? reader->text.len : 300;
+    fail_msg("%s without \"%s\", after %zu bytes: ...%.*s", why, text, reader->text.len, (int)shown,
+             shown == 0 ? "" : reader->text.data + reader->text.len - shown);
+}
+
+/** Let each of the readers take what there is until all have the text. Heartbeats are no progress.
+ */
 static inline void await_in_turns(struct hub_reader *readers, size_t count, const char *text)
 {
     int64_t deadline = clock_monotonic(clock_system()) + HTTP_RAW_PATIENCE_NS;
     for (size_t left = count; left > 0;) {
         left = 0;
         for (size_t i = 0; i < count; i++) {
-            size_t len = readers[i].bytes.len;
-            http_raw_read_all(readers[i].fd, &readers[i].bytes, 20 * NS_PER_MS / (int64_t)count);
-            left += has_come(&readers[i], text) ? 0 : 1;
-            if (readers[i].bytes.len > len) {
+            struct hub_reader *reader = &readers[i];
+            size_t len = reader->text.len;
+            bool has_ended =
+                http_raw_read_all(reader->fd, &reader->bytes, 20 * NS_PER_MS / (int64_t)count);
+            bool is_done = has_come(reader, text);
+            left += is_done ? 0 : 1;
+            if (memmem(buf_string(&reader->text) + len, reader->text.len - len, "id: ", 4) !=
+                NULL) {
                 deadline = clock_monotonic(clock_system()) + HTTP_RAW_PATIENCE_NS;
             }
-        }
-        if (left > 0 && clock_monotonic(clock_system()) > deadline) {
-            fail_msg("%zu of %zu without \"%s\"", left, count, text);
+            if (!is_done && (has_ended || clock_monotonic(clock_system()) > deadline)) {
+                fail_waiting(reader, text, has_ended ? "the stream ended" : "nothing came");
+            }
         }
     }
 }

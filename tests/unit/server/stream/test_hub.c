@@ -177,7 +177,8 @@ static void *write_events(void *context)
 /** Readers that come while events are written, into a ring that is too small for all of them. */
 static void read_while_written(size_t ring_bytes)
 {
-    struct hub_world *world = begin_with((struct hub_options){.ring_bytes = ring_bytes}, 0);
+    struct hub_world *world =
+        begin_with((struct hub_options){.ring_bytes = ring_bytes}, HTTP_RAW_PATIENCE_NS);
     create_run(world, 1, "a");
     struct writing writing = {.world = world, .count = 4000};
     pthread_t thread;
@@ -355,8 +356,8 @@ static void open_with_token(struct hub_world *world, const char *path, const cha
     char token[TOKEN_SIZE];
     char target[160];
     struct token_grant grant;
-    assert_int_equal(token_create(world->store, name, TOKEN_READ, NULL, expires_ns, token, NULL),
-                     0);
+    struct token_spec spec = {.name = name, .scope = TOKEN_READ, .expires_ns = expires_ns};
+    assert_int_equal(token_create(world->store, &spec, token, NULL, NULL), 0);
     assert_int_equal(token_check(world->store, token, clock_now(clock_system()), &grant, NULL), 0);
     assert_int_equal(strlen(grant.digest), DIGEST_HEX_SIZE - 1);
     snprintf(target, sizeof(target), "%s?token=%s", path, grant.digest);
@@ -389,6 +390,37 @@ TEST(test_a_stream_ends_with_its_token)
         assert_false(http_raw_read_all(other.fd, &other.bytes, 20 * NS_PER_MS));
     }
     close_reader(&other);
+    end(world);
+}
+
+static bool is_hidden(void *context, const char *viewer, const char *agent_id)
+{
+    assert_null(viewer);
+    assert_null(agent_id);
+    return *(_Atomic bool *)context;
+}
+
+TEST(test_a_stream_ends_when_a_new_rule_hides_what_it_shows)
+{
+    _Atomic bool is_now_hidden = false;
+    struct hub_world *world = begin_with((struct hub_options){.heartbeat_ns = 50 * NS_PER_MS,
+                                                              .is_hidden = is_hidden,
+                                                              .is_hidden_context = &is_now_hidden},
+                                         0);
+    struct hub_reader events;
+    struct hub_reader table;
+    open_reader(world, "/events", -1, &events);
+    open_reader(world, "/table", -1, &table);
+    await(&events, ":\n\n:\n\n");
+    is_now_hidden = true;
+    assert_true(
+        http_raw_read_until(events.fd, &events.bytes, "\r\n0\r\n\r\n", HTTP_RAW_PATIENCE_NS));
+    size_t seen = table.bytes.len;
+    while (table.bytes.len == seen) { /* rows have nothing of what agents say */
+        assert_false(http_raw_read_all(table.fd, &table.bytes, 20 * NS_PER_MS));
+    }
+    close_reader(&events);
+    close_reader(&table);
     end(world);
 }
 

@@ -30,6 +30,20 @@ TEST(test_rows_that_change_come_together_and_not_too_often)
     end(world);
 }
 
+TEST(test_runs_that_work_for_others_are_not_counted)
+{
+    struct hub_world *world = begin();
+    create_run(world, 1, "a");
+    create_child(world, 2, "b", 1);
+    struct hub_reader reader;
+    open_reader(world, "/table", -1, &reader);
+    append(world, 2, 1, 3, "note");
+    await(&reader, "\"agent_id\":\"b\",\"last_seq\":3}");
+    await(&reader, "event: counts\ndata: {\"running\":1}\n\n");
+    close_reader(&reader);
+    end(world);
+}
+
 TEST(test_a_reader_that_comes_back_loads_the_table_again)
 {
     struct hub_world *world = begin();

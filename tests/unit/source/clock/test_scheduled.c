@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Follow-ups as a source: each becomes one run, over restarts and kills. */
+#include "../../../support/sanitizer.h"
 #include "../source_world.h"
 #include "agent/follow_up.h"
 
@@ -214,14 +215,17 @@ static void write_pending(struct store *store, int number, int64_t due_ns)
     assert_true(is_applied);
 }
 
+/* More than are counted, in any case. */
+#define MANY (HAS_SANITIZER ? 2 * FOLLOW_UPS_COUNTED : 10000)
+
 TEST_SCHEDULED(a_look_and_a_start_read_no_more_rows_when_there_are_ten_thousand)
 {
     struct source_world *world = *state;
     struct store *memory = world->intake->memory;
     const struct store_ops *plain = memory->ops;
     int64_t pending = 0;
-    for (int i = 0; i < 10000; i++) {
-        write_pending(memory, i, (BEGIN + 100 + (i * 7919) % 10000) * NS_PER_S);
+    for (int i = 0; i < MANY; i++) {
+        write_pending(memory, i, (BEGIN + 100 + (i * 7919) % MANY) * NS_PER_S);
     }
     open_scheduled(world);
     advance_to(world, 100); /* purges, too: it does so once an hour */

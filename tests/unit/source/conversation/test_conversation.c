@@ -212,8 +212,8 @@ TEST_IN_WORLD(a_document_that_cannot_be_read_is_replaced)
     const struct store_change change = {.kind = STORE_PUT,
                                         .collection = CONVERSATION_COLLECTION,
                                         .key = id,
-                                        .data = "[",
-                                        .data_len = 1,
+                                        .data = "[]",
+                                        .data_len = 2,
                                         .if_version = 0};
     assert_int_equal(
         world->store->ops->change_documents(world->store, &change, 1, &is_applied, NULL), 0);

@@ -244,6 +244,30 @@ DUTY_TEST(a_turn_has_its_own_run_and_what_was_said_before)
                      1);
 }
 
+#define COMPACTION                                                              \
+    "  autonomy: {compaction: {enabled: true, threshold: 5, tail_messages: 2, " \
+    "model_override: 'scripted:summary.jsonl'}}\n"
+
+DUTY_TEST(a_turn_has_the_summary_of_the_one_before_and_pays_for_no_other)
+{
+    struct duty_world *world = *state;
+    char ids[5][ID_SIZE];
+    write_file(world->server, "summary.jsonl", "{\"text\":\"It was said.\"}\n");
+    begin_duty(world, ROLE("tester", NEVER("a.md")) COMPACTION);
+    for (size_t i = 0; i < 5; i++) {
+        static const char *const words[] = {"one", "two", "three", "four", "five"};
+        snprintf(ids[i], ID_SIZE, "%s", say(world, words[i]).run_id);
+        wait_run(world, ids[i]);
+    }
+    assert_int_equal(events_of(world->server, ids[3], "history.compacted", "\"replaced\":4"), 1);
+    assert_int_equal(events_of(world->server, ids[4], "history.compacting", NULL), 0);
+    assert_int_equal(events_of(world->server, ids[4], "model.requested", "\"messages\":6"), 1);
+    assert_int_equal(
+        events_of(world->server, ids[4], "run.created", "[\"three\",\"hello\",\"four\",\"hello\"]"),
+        1);
+    assert_int_equal(events_of(world->server, ids[4], "run.created", "It was said."), 1);
+}
+
 DUTY_TEST(a_conversation_continues_after_a_restart)
 {
     struct duty_world *world = *state;

@@ -6,6 +6,7 @@
  */
 #include "../trigger_world.h"
 #include "base/auto.h"
+#include "base/limits.h"
 #include "os/file_folder.h"
 
 #include <fcntl.h>
@@ -352,8 +353,8 @@ TEST_IN_WORLD(existing_files_are_processed_once_where_the_role_says_so)
     EXPECT();
 }
 
-/** Let the store die at its n-th call while a change is reported; then restart. */
-static void die_at(struct file_watch_world *watch, uint64_t call, bool has_effect)
+/** Let the store die at its n-th call while a change is reported; then restart after some days. */
+static void die_at(struct file_watch_world *watch, uint64_t call, bool has_effect, int64_t days)
 {
     struct source *source = watch->world->source;
     struct intake_world *intake = watch->world->intake;
@@ -362,6 +363,7 @@ static void die_at(struct file_watch_world *watch, uint64_t call, bool has_effec
     intake->dies_at = intake->calls + call;
     intake->has_effect = has_effect;
     source->type->fire(source, intake->now_ns, NULL);
+    intake->now_ns += days * 24 * 3600 * NS_PER_S;
     world_open(intake);
     intake_set_role(intake->intake, "fixer",
                     &(struct queue_options){.max_waiting = 10, .max_running = 10});
@@ -383,10 +385,53 @@ TEST_IN_WORLD(a_change_is_one_event_over_a_death_at_any_call_of_the_store)
             text[strlen(text)] = 'x';
             put(watch, "in/a", text);
             put(watch, "in/b", text);
-            die_at(watch, call, has_effect != 0);
+            die_at(watch, call, has_effect != 0, 0);
             EXPECT("modified in/a", "modified in/b");
         }
     }
+}
+
+/* Keys of events count for seven days only. */
+TEST_IN_WORLD(a_change_is_one_event_though_nobody_restarts_for_weeks)
+{
+    struct file_watch_world *watch = *state;
+    char text[64] = "1";
+    put(watch, "in/a", text);
+    open_watch(watch, WATCH);
+    for (uint64_t call = 1; call <= 4; call++) {
+        for (int has_effect = 0; has_effect < 2; has_effect++) {
+            text[strlen(text)] = 'x';
+            put(watch, "in/a", text);
+            die_at(watch, call, has_effect != 0, 30);
+            EXPECT("modified in/a");
+        }
+    }
+}
+
+/** Write a file. @return calls of the store until that is reported */
+static uint64_t count_calls(struct file_watch_world *watch, const char *path, const char *text)
+{
+    struct intake_world *intake = watch->world->intake;
+    put(watch, path, text);
+    uint64_t before = intake->calls;
+    pass(watch, 2);
+    return intake->calls - before;
+}
+
+/* Of many it is stored after a batch, with one more call. */
+TEST_IN_WORLD(what_is_known_of_few_files_is_stored_with_each_event)
+{
+    struct file_watch_world *watch = *state;
+    char path[32];
+    for (int i = 0; i < LIMIT_WATCH_MARK_FILES; i++) {
+        snprintf(path, sizeof(path), "in/%d", i);
+        put(watch, path, "1");
+    }
+    open_watch(watch, WATCH);
+    uint64_t few = count_calls(watch, "in/0", "22");
+    uint64_t many = count_calls(watch, "in/one-more", "1");
+    assert_int_equal(many, few + 1);
+    EXPECT("modified in/0", "created in/one-more");
 }
 
 /* The event of the second file was accepted, and its answer was lost; the first one is settled. */

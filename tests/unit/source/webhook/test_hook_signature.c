@@ -5,6 +5,7 @@
 #include "base/json/json.h"
 #include "base/limits.h"
 #include "base/memory.h"
+#include "base/text/signing.h"
 #include "model/key/environment.h"
 #include "source/webhook/hook_signature.h"
 #include "support/test.h"
@@ -244,10 +245,10 @@ TEST(an_old_or_future_timestamp_is_stale)
         int64_t now_s;
         enum hook_verdict verdict;
     } rows[] = {
-        {NOW_S + HOOK_TOLERANCE_S, HOOK_GENUINE},
-        {NOW_S + HOOK_TOLERANCE_S + 1, HOOK_STALE},
-        {NOW_S - HOOK_TOLERANCE_S, HOOK_GENUINE},
-        {NOW_S - HOOK_TOLERANCE_S - 1, HOOK_STALE},
+        {NOW_S + SIGNING_TOLERANCE_S, HOOK_GENUINE},
+        {NOW_S + SIGNING_TOLERANCE_S + 1, HOOK_STALE},
+        {NOW_S - SIGNING_TOLERANCE_S, HOOK_GENUINE},
+        {NOW_S - SIGNING_TOLERANCE_S - 1, HOOK_STALE},
     };
     for (size_t i = 0; i < COUNT(rows); i++) {
         struct hook_message message = standard;

@@ -173,7 +173,7 @@ TEST(values_out_of_range_are_found_out)
         "UPDATE runs SET last_seq = -5",
         "UPDATE runs SET created_ns = -9223372036854775808",
         "UPDATE runs SET tokens = -9223372036854775808",
-        "UPDATE runs SET is_paused = 2",
+        "UPDATE runs SET is_paused = 3",
         "UPDATE runs SET conditions_met = 4294967296",
         "UPDATE runs SET id = 'x'",
         "UPDATE runs SET id = id || 'x'",

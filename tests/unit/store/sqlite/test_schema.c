@@ -71,6 +71,11 @@ static int make_version_2(void **state)
     return make_version(state, "schema_2.sql");
 }
 
+static int make_version_8(void **state)
+{
+    return make_version(state, "schema_8.sql");
+}
+
 static int make_version_3(void **state)
 {
     return make_version(state, "schema_3.sql");
@@ -177,6 +182,23 @@ OLD_TEST_3(migrating_version_3_keeps_every_row)
     static const char *const tables[] = {"runs",    "events",       "marks",          "checkpoints",
                                          "letters", "policy_texts", "policy_changes", "documents"};
     assert_kept(*state, 3, tables, COUNT(tables));
+}
+
+#define OLD_TEST_8(name) TEST_WITH(name, make_version_8, remove_old_store)
+
+OLD_TEST_8(migrating_version_8_keeps_every_row)
+{
+    static const char *const tables[] = {"runs",    "events",       "marks",          "checkpoints",
+                                         "letters", "policy_texts", "policy_changes", "documents"};
+    assert_kept(*state, 8, tables, COUNT(tables));
+}
+
+OLD_TEST_8(runs_of_version_8_work_for_no_other_run)
+{
+    const struct old_store *old = *state;
+    struct store *store = open_store(old->path, NULL);
+    assert_string_equal(test_get(store, RUN_A).parent, "");
+    store_close(store);
 }
 
 static bool take_seq(const struct store_checkpoint *checkpoint, void *context)
@@ -362,7 +384,95 @@ OLD_TEST(a_new_store_has_the_schema_that_all_migrations_make)
     assert_int_equal(unlink(old->untouched), 0);
     struct store_sqlite_options options = {.path = old->untouched, .may_create = true};
     struct store *store = NULL;
+    int64_t id = 0;
     assert_int_equal(store_sqlite_open(&options, &store, NULL), 0);
+    assert_int_equal(store->ops->reserve_memories(store, "keeper", 1, &id, NULL), 0);
     store_close(store);
     assert_same_schema_by(old, sqlite_schema_newest(), 1);
+}
+
+static bool count_memory(const struct store_memory *memory, void *context)
+{
+    assert_string_equal(memory->content, "stage-2 is slow");
+    ++*(int *)context;
+    return true;
+}
+
+static int count_memories(struct store *store)
+{
+    int count = 0;
+    const struct store_memory_word word = {.text = "slow"};
+    const struct store_memory_query all = {.owner = "keeper"};
+    const struct store_memory_query found = {.owner = "keeper", .words = &word, .word_count = 1};
+    assert_int_equal(store->ops->read_memories(store, &all, count_memory, &count, NULL), 0);
+    int listed = count;
+    assert_int_equal(store->ops->read_memories(store, &found, count_memory, &count, NULL), 0);
+    assert_int_equal(count, 2 * listed);
+    return listed;
+}
+
+static void add_memory(struct store *store)
+{
+    uint64_t changed = 0;
+    struct store_memory_change change = {.kind = STORE_MEMORY_ADD,
+                                         .memory = {.owner = "keeper",
+                                                    .kind = STORE_SEMANTIC,
+                                                    .created_ns = 1,
+                                                    .category = "general",
+                                                    .run_id = "",
+                                                    .source = "test",
+                                                    .metadata = "{}",
+                                                    .content = "stage-2 is slow",
+                                                    .grams = ""}};
+    assert_int_equal(store->ops->reserve_memories(store, "keeper", 1, &change.memory.id, NULL), 0);
+    assert_int_equal(store->ops->change_memories(store, &change, 1, &changed, NULL), 0);
+    assert_int_equal(changed, 1);
+}
+
+OLD_TEST(the_tables_of_memories_come_with_the_first_one)
+{
+    const struct old_store *old = *state;
+    assert_int_equal(unlink(old->untouched), 0);
+    struct store_sqlite_options options = {.path = old->untouched, .may_create = true};
+    struct store *store = NULL;
+    assert_int_equal(store_sqlite_open(&options, &store, NULL), 0);
+    struct store *other = open_store(old->untouched, NULL);
+    sqlite3 *db = NULL;
+    assert_int_equal(sqlite3_open(old->untouched, &db), SQLITE_OK);
+    static const char tables[] = "SELECT count(*) FROM sqlite_schema WHERE name LIKE 'memor%'";
+    assert_int_equal(query_number(db, tables), 0);
+    assert_int_equal(count_memories(store), 0);
+    assert_int_equal(count_memories(other), 0);
+    add_memory(store);
+    assert_true(query_number(db, tables) > 0);
+    assert_int_equal(count_memories(store), 1);
+    assert_int_equal(count_memories(other), 1);
+    add_memory(other);
+    assert_int_equal(count_memories(store), 2);
+    assert_int_equal(sqlite3_close(db), SQLITE_OK);
+    store_close(other);
+    store_close(store);
+}
+
+/* Until version 7 every store had them. */
+OLD_TEST(a_store_of_version_7_keeps_its_memories)
+{
+    static const char rows[] =
+        "INSERT INTO memory_owners VALUES (1, 'keeper', 1);"
+        "INSERT INTO memories VALUES (100000001, 1, 1, 1, 0, 'general', '', 0, 'test', '{}',"
+        " 'stage-2 is slow', '');"
+        "INSERT INTO memory_words(rowid, content, category, grams)"
+        " VALUES (100000001, 'stage-2 is slow', 'general', '');";
+    const struct old_store *old = *state;
+    auto_free char *path = test_path(old->folder, "made.db");
+    sqlite3 *db = NULL;
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    assert_int_equal(sqlite_schema_migrate(db, path, 7, NULL), 0);
+    assert_int_equal(sqlite3_exec(db, rows, NULL, NULL, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_close(db), SQLITE_OK);
+    struct store *store = open_store(path, NULL);
+    assert_int_equal(count_memories(store), 1);
+    add_memory(store);
+    assert_int_equal(count_memories(store), 2);
+    store_close(store);
 }

@@ -271,6 +271,8 @@ PLACE_TEST(every_older_schema_is_brought_up_to_date)
         assert_int_equal(sqlite3_close(db), SQLITE_OK);
         assert_int_equal(query_number(place->path, "PRAGMA user_version"), version);
         struct store *store = test_place_open(place);
+        assert_int_equal(store->ops->schema(store).found, version);
+        assert_int_equal(store->ops->schema(store).present, sqlite_schema_newest());
         test_create(store, RUN_A, "agent", false);
         test_append(store, RUN_A, 1, "{}");
         store_close(store);

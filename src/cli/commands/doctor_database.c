@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The server of a store in a database, as findings. */
+#include "cli/commands/doctor_database.h"
+
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/memory.h"
+#include "cli/terminal/text.h"
+#include "store/postgres/postgres.h"
+
+#include <string.h>
+
+/** A round trip that takes longer than that makes each step of a loop slow. */
+#define SLOW_NS (50 * NS_PER_MS)
+/** Part of the connections that is left when people should be told: one in so many. */
+#define FEW_LEFT 10
+
+/** Whether what was acknowledged can be lost. */
+static void add_durability(struct examination *examination,
+                           const struct store_postgres_server *server)
+{
+    bool is_waiting = strcmp(server->synchronous_commit, "off") != 0;
+    struct buf detail = {0};
+    buf_printf(&detail, "synchronous_commit=%s", server->synchronous_commit);
+    if (!server->is_durable) {
+        buf_append_string(&detail, "; fsync or full_page_writes is off: a crash of the server's "
+                                   "machine can lose or damage what was committed; turn both on");
+    } else if (!is_waiting) {
+        buf_append_string(&detail, ": commits are acknowledged before they are on disk, and a "
+                                   "crash loses them; ALTER ROLE ... SET synchronous_commit = on");
+    } else {
+        bool is_copied = server->has_standbys && strcmp(server->synchronous_commit, "local") != 0;
+        buf_append_string(&detail, is_copied ? ", commits wait for a standby"
+                                             : ", commits wait for no standby");
+    }
+    bool is_sound = server->is_durable && is_waiting;
+    examination_add(examination, "durability", is_sound ? HEALTH_OK : HEALTH_BROKEN,
+                    buf_steal(&detail));
+}
+
+static void add_role(struct examination *examination, const struct store_postgres_server *server)
+{
+    struct buf detail = {0};
+    bool is_slow = server->round_trip_ns > SLOW_NS;
+    buf_append_string(&detail, server->is_standby
+                                   ? "a standby, which takes no writes; name all hosts in the "
+                                     "address, so that libpq finds the primary"
+                                   : "the primary");
+    buf_printf(&detail, ", %.1f ms away", (double)server->round_trip_ns / (double)NS_PER_MS);
+    buf_append_string(&detail, !server->is_remote     ? ", on this machine"
+                               : server->is_encrypted ? ", encrypted"
+                                                      : ", NOT encrypted (sslmode=verify-full)");
+    if (is_slow) {
+        buf_append_string(&detail, "; each step of a loop waits for several round trips");
+    }
+    examination_add(examination, "database",
+                    server->is_standby ? HEALTH_BROKEN
+                    : is_slow          ? HEALTH_MISSING
+                                       : HEALTH_OK,
+                    buf_steal(&detail));
+}
+
+static void add_connections(struct examination *examination,
+                            const struct store_postgres_server *server)
+{
+    struct buf detail = {0};
+    int64_t left = server->connection_max - server->connections;
+    bool are_few = left < server->connection_max / FEW_LEFT;
+    text_count(server->connections, &detail);
+    buf_append_string(&detail, " of ");
+    text_count(server->connection_max, &detail);
+    buf_append_string(&detail, " connections are used");
+    if (are_few) {
+        buf_append_string(&detail, "; raise max_connections, use pgbouncer, or lower "
+                                   "rondo_connections in the address");
+    }
+    examination_add(examination, "connections", are_few ? HEALTH_MISSING : HEALTH_OK,
+                    buf_steal(&detail));
+}
+
+void examine_database(struct examination *examination, struct store *store)
+{
+    struct store_postgres_server server;
+    struct rondo_error err = {0};
+    if (store_postgres_look(store, &server, &err) < 0) {
+        examination_add(examination, "database", HEALTH_BROKEN, memory_dup_string(err.message));
+        return;
+    }
+    add_role(examination, &server);
+    add_durability(examination, &server);
+    add_connections(examination, &server);
+}

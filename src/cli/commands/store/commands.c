@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The table of the commands of `rondo store`. */
+#include "cli/commands/store/commands.h"
+
+const struct command store_commands[] = {
+    {
+        .name = "store check",
+        .synopsis = "[OPTION...] [STORE]",
+        .help = "Read all of a store and check it",
+        .description =
+            "Has the database check itself, and then reads everything as a resume would: each "
+            "run's row, its journal from the first event to the last, its checkpoints with their "
+            "digests, the history of policies, the documents and the memories. It names what is "
+            "damaged and the run that has it. Nothing is changed, and runs may be active "
+            "meanwhile. STORE is a file or the address of a database; without it, the store of "
+            "--store is read. The exit code is 1 if something is "
+            "damaged.",
+        .examples = "rondo store check\tthe store of the working directory\n"
+                    "rondo store check backup.db\ta backup, before it is needed\n"
+                    "rondo store check postgresql://rondo@db.example/rondo\ta database",
+        .options = store_check_options,
+        .completes = COMPLETE_FILE,
+        .run = cmd_store_check,
+    },
+    {
+        .name = "store migrate",
+        .synopsis = "[OPTION...] [STORE]",
+        .help = "Bring the schema of a store up to date",
+        .description =
+            "Brings the tables of a store to the version that this Rondo uses, in one transaction, "
+            "and reports the old and the new version. Every command that opens a store does the "
+            "same; with this one you choose the moment of an upgrade. An older Rondo "
+            "refuses the store from then on, so stop its processes first. A store that is newer "
+            "than this Rondo is refused and stays as it is.",
+        .examples = "rondo store migrate\tthe store of the working directory\n"
+                    "rondo store migrate --json | jq .to\tfor programs",
+        .options = store_migrate_options,
+        .completes = COMPLETE_FILE,
+        .run = cmd_store_migrate,
+    },
+    {0},
+};

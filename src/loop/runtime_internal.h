@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What claiming (claim.c) needs of the registry of a process's loops. Any thread. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct runtime;
+
+/** Whether a loop of a run is registered. */
+bool runtime_is_running_here(struct runtime *runtime, const char *run_id);
+
+/** Whether this process has lost a run without being able to end its lease. @param epoch of it */
+bool runtime_is_abandoned(struct runtime *runtime, const char *run_id, uint64_t epoch);
+
+/** A run that was abandoned is held again, or its lease has ended. */
+void runtime_forget_abandoned(struct runtime *runtime, const char *run_id);
+
+/** Name of this boot, as leases have it. */
+const char *runtime_boot(struct runtime *runtime);

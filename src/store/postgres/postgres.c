@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Opening and closing of the PostgreSQL back end, and its table of operations.
+ *
+ * Threads: see internal.h.
+ */
+#include "store/postgres/postgres.h"
+
+#include "base/auto.h"
+#include "base/error.h"
+#include "base/memory.h"
+#include "store/postgres/internal.h"
+#include "store/postgres/schema.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void close_store(struct store *base)
+{
+    struct postgres_store *store = (struct postgres_store *)base;
+    for (unsigned i = 0; i < store->address.connections; i++) {
+        postgres_close(&store->connections[i]);
+        pthread_mutex_destroy(&store->connections[i].mutex);
+    }
+    for (size_t i = 0; i < PG_COUNT; i++) {
+        free(store->sql[i]);
+    }
+    free(store->connections);
+    free(store->schema);
+    postgres_address_fini(&store->address);
+    free(store);
+}
+
+/** There is one version so far; others are refused when the store is opened. */
+static struct store_schema schema(struct store *base)
+{
+    const struct postgres_store *store = (const struct postgres_store *)base;
+    return (struct store_schema){store->is_new ? 0 : POSTGRES_SCHEMA_VERSION,
+                                 POSTGRES_SCHEMA_VERSION};
+}
+
+static const struct store_ops postgres_ops = {
+    .name = "postgresql",
+    .close = close_store,
+    .create_run = postgres_create_run,
+    .claim_run = postgres_claim_run,
+    .expire_lease = postgres_expire_lease,
+    .renew_leases = postgres_renew_leases,
+    .commit = postgres_commit,
+    .get_run = postgres_get_run,
+    .list_runs = postgres_list_runs,
+    .count_runs = postgres_count_runs,
+    .read_events = postgres_read_events,
+    .list_checkpoints = postgres_list_checkpoints,
+    .get_checkpoint = postgres_get_checkpoint,
+    .post = postgres_post,
+    .read_mail = postgres_read_mail,
+    .last_position = postgres_last_position,
+    .record_policy = postgres_record_policy,
+    .read_policies = postgres_read_policies,
+    .change_documents = postgres_change_documents,
+    .next_collection = postgres_next_collection,
+    .read_documents = postgres_read_documents,
+    .reserve_memories = postgres_reserve_memories,
+    .change_memories = postgres_change_memories,
+    .read_memories = postgres_read_memories,
+    .gc = postgres_gc,
+    .schema = schema,
+    .health = postgres_health,
+};
+
+static char *quote(const char *name)
+{
+    struct buf quoted = {0};
+    buf_printf(&quoted, "\"%s\"", name);
+    return buf_steal(&quoted);
+}
+
+/** A store without connections; close_store(). */
+static struct postgres_store *make_store(const struct pq_library *pq,
+                                         struct postgres_address *address,
+                                         const struct clock *clock)
+{
+    struct postgres_store *store = memory_new_zero(1, sizeof(*store));
+    store->base.ops = &postgres_ops;
+    store->pq = *pq;
+    store->address = *address;
+    *address = (struct postgres_address){0};
+    store->schema = quote(store->address.schema);
+    store->clock = clock;
+    store->connections = memory_new_zero(store->address.connections, sizeof(*store->connections));
+    for (unsigned i = 0; i < store->address.connections; i++) {
+        store->connections[i].store = store;
+        int r = pthread_mutex_init(&store->connections[i].mutex, NULL);
+        assert(r == 0);
+    }
+    for (size_t i = 0; i < PG_COUNT; i++) {
+        store->sql[i] = postgres_schema_fill(store, postgres_statements[i]);
+    }
+    return store;
+}
+
+int store_postgres_open(const struct store_postgres_options *options, struct store **ret_store,
+                        struct rondo_error *err)
+{
+    struct postgres_address address = {0};
+    struct pq_library pq;
+    int r = postgres_address_parse(options->address, &address, err);
+    if (r == 0 && options->schema != NULL) {
+        r = postgres_check_schema(options->schema, err);
+        if (r == 0) {
+            memcpy(address.schema, options->schema, strlen(options->schema) + 1);
+        }
+    }
+    if (r == 0) {
+        r = pq_library_open(&pq, err);
+    }
+    if (r < 0) {
+        postgres_address_fini(&address);
+        return r;
+    }
+    struct postgres_store *store = make_store(&pq, &address, options->clock);
+    r = postgres_schema_prepare(store, options->may_create, err);
+    if (r < 0) {
+        close_store(&store->base);
+        return r;
+    }
+    *ret_store = &store->base;
+    return 0;
+}

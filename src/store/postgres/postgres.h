@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The PostgreSQL back end: one database, version 15 or newer, that any number of processes on any
+ * number of machines share. Times and leases are those of the database's clock, so the clocks of
+ * the machines do not matter.
+ */
+#pragma once
+
+#include "store/store.h"
+
+struct store_postgres_options {
+    /**
+     * URI of libpq, "postgresql://..." or "postgres://...", with all of its parameters (several
+     * hosts, sslmode, passfile, service, target_session_attrs, ...). Two more are ours:
+     * rondo_schema=NAME (default "rondo"), and rondo_connections=N (2 to 64, default 4).
+     */
+    const char *address;
+    const char *schema; /**< NULL = that of the address */
+    bool may_create;    /**< create the schema, else RONDO_ERR_NOT_FOUND */
+    const struct clock
+        *clock; /**< NULL = the database's; else times are taken from it, for tests */
+};
+
+/** Whether a text is an address of this back end, by how it begins. Any thread. */
+bool store_postgres_is_address(const char *text);
+
+/**
+ * The address as people may see it: without a password and without secrets in its parameters. Any
+ * thread.
+ * @return owned by the caller
+ */
+char *store_postgres_show(const char *address);
+
+/**
+ * Value of a parameter of an address, decoded. Any thread.
+ * @return owned by the caller; NULL = it has none
+ */
+char *store_postgres_parameter(const char *address, const char *name);
+
+/** What an operator has to know of a server. */
+struct store_postgres_server {
+    int64_t round_trip_ns; /**< of the quickest of a few questions */
+    bool is_standby;       /**< it takes no writes */
+    bool is_durable;       /**< fsync and full_page_writes are on */
+    char synchronous_commit[24];
+    bool has_standbys;      /**< commits wait for standbys, if synchronous_commit lets them */
+    int64_t connections;    /**< of all clients, now */
+    int64_t connection_max; /**< that clients who are no superusers may have */
+    bool is_remote;         /**< the connection is by TCP */
+    bool is_encrypted;      /**< by TLS */
+};
+
+/**
+ * Look at the server of a store, for `rondo doctor`. A few round trips.
+ * @param store of store_postgres_open()
+ */
+int store_postgres_look(struct store *store, struct store_postgres_server *ret_server,
+                        struct rondo_error *err);
+
+/**
+ * Open or create a store. A schema of another version is RONDO_ERR_VERSION (there is one so far,
+ * and no way from the older ones of development), one of another program RONDO_ERR_INVALID.
+ * RONDO_ERR_UNSUPPORTED when this machine has no libpq or the server is too old, RONDO_ERR_DENIED
+ * when the server refuses the user, RONDO_ERR_IO when it cannot be reached within its deadline
+ * (`connect_timeout` of the address for each host, else 10 s).
+ *
+ * A connection that is lost is made anew by the next call; the call that lost it is RONDO_ERR_IO.
+ * No call waits for longer than 30 s for an answer of the server (gc and health: 10 minutes).
+ * @param ret_store owned by the caller; store_close()
+ */
+int store_postgres_open(const struct store_postgres_options *options, struct store **ret_store,
+                        struct rondo_error *err);

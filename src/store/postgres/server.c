@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What `rondo doctor` asks a server. Threads: as for any operation of the store. */
+#include "base/error.h"
+#include "store/postgres/internal.h"
+#include "store/postgres/postgres.h"
+
+#include <stdio.h>
+
+/** The first question may open a connection. */
+#define QUESTIONS 4
+
+static int read_answer(const struct postgres_store *store, const PGresult *result,
+                       struct store_postgres_server *ret_server, struct rondo_error *err)
+{
+    struct checked_row row = postgres_row(store, result, 0);
+    int r = postgres_check_answer(&row, "ffftfnnff", "look at the server", err);
+    ret_server->is_standby = postgres_flag(&row, 0);
+    ret_server->is_durable = postgres_flag(&row, 1) && postgres_flag(&row, 2);
+    snprintf(ret_server->synchronous_commit, sizeof(ret_server->synchronous_commit), "%.*s",
+             store->pq.getlength(result, 0, 3), store->pq.getvalue(result, 0, 3));
+    ret_server->has_standbys = postgres_flag(&row, 4);
+    ret_server->connections = postgres_number(&row, 5);
+    ret_server->connection_max = postgres_number(&row, 6);
+    ret_server->is_encrypted = postgres_flag(&row, 7);
+    ret_server->is_remote = postgres_flag(&row, 8);
+    return r;
+}
+
+int store_postgres_look(struct store *base, struct store_postgres_server *ret_server,
+                        struct rondo_error *err)
+{
+    struct postgres_store *store = (struct postgres_store *)base;
+    struct store_postgres_server server = {.round_trip_ns = INT64_MAX};
+    for (int i = 0; i < QUESTIONS; i++) {
+        PGresult *result = NULL;
+        auto_query struct postgres_query query = {.which = PG_SERVER};
+        int64_t before_ns = clock_monotonic(clock_system());
+        int r = postgres_perform(store, &query, &result, "look at the server", err);
+        if (r < 0) {
+            return r;
+        }
+        int64_t passed_ns = clock_monotonic(clock_system()) - before_ns;
+        server.round_trip_ns = passed_ns < server.round_trip_ns ? passed_ns : server.round_trip_ns;
+        r = read_answer(store, result, &server, err);
+        store->pq.clear(result);
+        if (r < 0) {
+            return r;
+        }
+    }
+    *ret_server = server;
+    return 0;
+}

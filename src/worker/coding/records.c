@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The coding agents that are known: a row each. The rows of claude, codex, gemini, opencode and pi
+ * are held against the versions that tests/coding pins; the others follow their documentation.
+ */
+#include "worker/coding/records.h"
+
+#include <stddef.h>
+
+#define WORDS(...) ((const char *const[]){__VA_ARGS__, NULL})
+
+/** Variables by which programs reach the network in companies' networks. */
+#define PROXIES                                                                       \
+    "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy", \
+        "SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS"
+
+const struct coding_row coding_rows[] = {
+    {
+        .name = "claude",
+        .program = "claude",
+        .help = "Claude Code",
+        .format = CODING_FORMAT_CLAUDE,
+        .arguments = WORDS("-p", "--output-format", "stream-json", "--verbose", "{permissions}",
+                           "{model}", "{session}"),
+        .unattended = WORDS("--dangerously-skip-permissions"),
+        .guarded = WORDS("--permission-mode", "acceptEdits"),
+        .model_words = WORDS("--model", "{model}"),
+        .start_words = WORDS("--session-id", "{session}"),
+        .resume_words = WORDS("--resume", "{session}"),
+        .env = WORDS("DISABLE_AUTOUPDATER=1", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1"),
+        .unattended_env = WORDS("IS_SANDBOX=1"), /* Root may skip permissions then. */
+        .keys = WORDS("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_BASE_URL",
+                      "CLAUDE_CODE_OAUTH_TOKEN", PROXIES),
+        .home = WORDS("CLAUDE_CONFIG_DIR=~/.claude"),
+    },
+    {
+        .name = "codex",
+        .program = "codex",
+        .help = "Codex CLI",
+        .format = CODING_FORMAT_CODEX,
+        .arguments = WORDS("exec", "--json", "--skip-git-repo-check", "{permissions}", "{model}",
+                           "{session}", "-"),
+        .unattended = WORDS("--dangerously-bypass-approvals-and-sandbox"),
+        .guarded = WORDS("--sandbox", "workspace-write"),
+        .model_words = WORDS("--model", "{model}"),
+        .resume_words = WORDS("resume", "{session}"),
+        .keys = WORDS("OPENAI_API_KEY", "CODEX_API_KEY", "OPENAI_BASE_URL", PROXIES),
+        .home = WORDS("CODEX_HOME=~/.codex"),
+        .provider = "openai",
+        .is_usage_total = true,
+    },
+    {
+        .name = "gemini",
+        .program = "gemini",
+        .help = "Gemini CLI",
+        .format = CODING_FORMAT_GEMINI,
+        .arguments = WORDS("--output-format", "stream-json", "--skip-trust", "{permissions}",
+                           "{model}", "{session}"),
+        .unattended = WORDS("--approval-mode", "yolo"),
+        .guarded = WORDS("--approval-mode", "auto_edit"),
+        .model_words = WORDS("--model", "{model}"),
+        .start_words = WORDS("--session-id", "{session}"),
+        .resume_words = WORDS("--resume", "{session}"),
+        .env = WORDS("GEMINI_CLI_NO_RELAUNCH=true"),
+        .keys = WORDS("GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_GEMINI_BASE_URL",
+                      "GOOGLE_CLOUD_PROJECT", "GOOGLE_CLOUD_LOCATION",
+                      "GOOGLE_APPLICATION_CREDENTIALS", "GOOGLE_GENAI_USE_VERTEXAI", PROXIES),
+        .home = WORDS("GEMINI_CLI_HOME=~ ~/.gemini"),
+        .provider = "google",
+        .exits = {{41, CODING_AUTH},
+                  {42, CODING_FAILED},
+                  {53, CODING_LIMIT},
+                  {55, CODING_DENIED},
+                  {145, CODING_AUTH},           /* HTTP 401 modulo 256, and so on */
+                  {147, CODING_AUTH},           /* 403 */
+                  {173, CODING_API_TRANSIENT},  /* 429 */
+                  {244, CODING_API_TRANSIENT}}, /* 500 */
+        .exit_count = 8,
+    },
+    {
+        .name = "opencode",
+        .program = "opencode",
+        .help = "opencode",
+        .format = CODING_FORMAT_OPENCODE,
+        .arguments = WORDS("run", "--format", "json", "{model}", "{session}"),
+        .model_words = WORDS("--model", "{model}"),
+        .resume_words = WORDS("--session", "{session}"),
+        .env = WORDS("OPENCODE_DISABLE_AUTOUPDATE=true"),
+        .keys = WORDS("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY", "OPENROUTER_API_KEY",
+                      "OPENCODE_API_KEY", "OPENCODE_CONFIG", PROXIES),
+        .home = WORDS("XDG_DATA_HOME=~/.local/share ~/.local/share/opencode",
+                      "XDG_CONFIG_HOME=~/.config ~/.config/opencode"),
+    },
+    {
+        .name = "pi",
+        .program = "pi",
+        .help = "pi coding agent",
+        .format = CODING_FORMAT_PI,
+        .arguments = WORDS("-p", "--mode", "json", "{model}", "{session}"),
+        .model_words = WORDS("--model", "{model}"),
+        .resume_words = WORDS("--session", "{session}"),
+        .keys = WORDS("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY", "OPENROUTER_API_KEY",
+                      PROXIES),
+        .home = WORDS("PI_CODING_AGENT_DIR=~/.pi/agent"),
+    },
+    {
+        .name = "amp",
+        .program = "amp",
+        .help = "Amp",
+        .format = CODING_FORMAT_CLAUDE,
+        .arguments = WORDS("{session}", "-x", "--stream-json", "{permissions}", "{model}"),
+        .unattended = WORDS("--dangerously-allow-all"),
+        .model_words = WORDS("-m", "{model}"),
+        .resume_words = WORDS("threads", "continue", "{session}"),
+        .keys = WORDS("AMP_API_KEY", "AMP_URL", PROXIES),
+    },
+    {
+        .name = "cursor-agent",
+        .program = "cursor-agent",
+        .help = "Cursor",
+        .prompt = CODING_PROMPT_ARGUMENT,
+        .format = CODING_FORMAT_CLAUDE,
+        .arguments = WORDS("-p", "--output-format", "stream-json", "{permissions}", "{model}",
+                           "{session}", "{prompt}"),
+        .unattended = WORDS("--force"),
+        .model_words = WORDS("--model", "{model}"),
+        .resume_words = WORDS("--resume", "{session}"),
+        .keys = WORDS("CURSOR_API_KEY", PROXIES),
+    },
+    {
+        .name = "goose",
+        .program = "goose",
+        .help = "goose",
+        .prompt = CODING_PROMPT_FILE,
+        .format = CODING_FORMAT_TEXT,
+        .arguments = WORDS("run", "--instructions", "{prompt_file}", "{model}", "{session}"),
+        .model_words = WORDS("--model", "{model}"),
+        .start_words = WORDS("--name", "{session}"),
+        .resume_words = WORDS("--name", "{session}", "--resume"),
+        .unattended_env = WORDS("GOOSE_MODE=auto"),
+        .keys = WORDS("GOOSE_PROVIDER", "GOOSE_MODEL", "ANTHROPIC_API_KEY", "OPENAI_API_KEY",
+                      "GOOGLE_API_KEY", "OPENROUTER_API_KEY", PROXIES),
+    },
+    {
+        .name = "aider",
+        .program = "aider",
+        .help = "aider",
+        .prompt = CODING_PROMPT_FILE,
+        .format = CODING_FORMAT_TEXT,
+        .arguments = WORDS("--message-file", "{prompt_file}", "--yes-always", "--no-auto-commits",
+                           "--no-dirty-commits", "--no-pretty", "--no-stream", "--no-check-update",
+                           "{model}"),
+        .model_words = WORDS("--model", "{model}"),
+        .keys = WORDS("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY", "OPENROUTER_API_KEY",
+                      "DEEPSEEK_API_KEY", "OPENAI_API_BASE", PROXIES),
+    },
+    {
+        .name = "copilot",
+        .program = "copilot",
+        .help = "GitHub Copilot CLI",
+        .prompt = CODING_PROMPT_ARGUMENT,
+        .format = CODING_FORMAT_TEXT,
+        .arguments = WORDS("-p", "{prompt}", "{permissions}", "{model}", "{session}"),
+        .unattended = WORDS("--allow-all-tools"),
+        .model_words = WORDS("--model", "{model}"),
+        .resume_words = WORDS("--resume", "{session}"),
+        .keys = WORDS("GH_TOKEN", "GITHUB_TOKEN", "COPILOT_GITHUB_TOKEN", PROXIES),
+    },
+    {0},
+};

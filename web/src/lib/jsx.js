@@ -1,0 +1,3 @@
+// SPDX-License-Identifier: Apache-2.0
+// What JSX becomes calls of (build.mjs).
+export { Fragment, h } from "preact";
