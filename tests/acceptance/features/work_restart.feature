@@ -121,13 +121,14 @@ Feature: A queue that dies anywhere continues where it was
     Given a worker
       """
       echo "made for issue $RONDO_TASK_ID" >made.txt
-      sleep 3
+      sleep 1000
       """
     When I start `rondo work $FORGE --once -- ./worker.sh`
-    And issue 1 gets the label "rondo:in-progress"
+    # Another request takes the label of the state before off.
+    And soon issue 1 has the labels "code, rondo:in-progress"
     And I send it TERM
     And it ends
-    Then no process of "sleep 3" is left
+    Then no process of "sleep 1000" is left
     And issue 1 has the labels "code, rondo:in-progress"
     And the claims at the remote are "1"
     Given a worker
