@@ -6,6 +6,7 @@
 #include "role/yaml.h"
 
 #include "base/error.h"
+#include "base/hash.h"
 #include "base/limits.h"
 #include "base/memory.h"
 
@@ -210,10 +211,7 @@ struct key_table {
 static size_t *find_slot(const struct key_table *table, const struct yaml_pair *pairs,
                          const struct yaml_node *key)
 {
-    uint64_t hash = UINT64_C(14695981039346656037);
-    for (size_t i = 0; i < key->len; i++) {
-        hash = (hash ^ (unsigned char)key->text[i]) * UINT64_C(1099511628211);
-    }
+    uint64_t hash = hash_bytes(HASH_START, key->text, key->len);
     size_t at = (size_t)(hash ^ (hash >> 29)) & table->mask;
     while (table->slots[at] != 0 && !are_equal_keys(pairs[table->slots[at] - 1].key, key)) {
         at = (at + 1) & table->mask;

@@ -14,6 +14,7 @@
 #include "base/cancel.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/hash.h"
 #include "base/memory.h"
 
 #include <assert.h>
@@ -22,6 +23,7 @@
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 #include <utlist.h>
@@ -131,14 +133,10 @@ void writer_observe(struct writer *writer, writer_observe_fn *observe, void *con
     pthread_mutex_unlock(&writer->mutex);
 }
 
-/** FNV-1a. Two runs with the same hash never share a group, which costs nothing but time. */
+/** Two runs with the same hash never share a group, which costs nothing but time. */
 static uint64_t hash_run(const char *run_id)
 {
-    uint64_t hash = UINT64_C(14695981039346656037);
-    for (const char *at = run_id; *at != '\0'; at++) {
-        hash = (hash ^ (unsigned char)*at) * UINT64_C(1099511628211);
-    }
-    return hash | 1;
+    return hash_bytes(HASH_START, run_id, strlen(run_id)) | 1;
 }
 
 static size_t size_of_batch(const struct store_batch *batch)

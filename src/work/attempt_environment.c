@@ -5,11 +5,13 @@
  */
 #include "work/attempt_internal.h"
 
+#include "base/hash.h"
 #include "base/memory.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Below the ports that systems give out by themselves (ip_local_port_range). */
 #define FIRST_PORT   12000
@@ -57,11 +59,8 @@ const char *const *attempt_variable_names(void)
 /** The first port of an attempt: runs are spread over regions, slots over parts of one. */
 static unsigned port_of(const struct attempt *attempt)
 {
-    uint32_t mix = UINT32_C(2166136261);
-    for (const char *at = attempt->parent_run; *at != '\0'; at++) {
-        mix = (mix ^ (unsigned char)*at) * UINT32_C(16777619);
-    }
-    unsigned region = (unsigned)(mix % PORT_REGIONS);
+    uint64_t hash = hash_bytes(HASH_START, attempt->parent_run, strlen(attempt->parent_run));
+    unsigned region = (unsigned)(hash % PORT_REGIONS);
     return FIRST_PORT + (region * LIMIT_WORK_JOBS + (unsigned)attempt->slot) * PORTS;
 }
 

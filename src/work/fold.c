@@ -3,6 +3,7 @@
 #include "work/state.h"
 
 #include "base/auto.h"
+#include "base/hash.h"
 #include "base/json/json.h"
 #include "base/memory.h"
 #include "prd/prd.h"
@@ -242,14 +243,14 @@ static void fold_committed(struct work_state *state, const struct event_task_com
 uint64_t work_error_print(const char *outcome, const char *message, const char *output, size_t len)
 {
     const char *parts[] = {outcome, message};
-    uint64_t print = UINT64_C(14695981039346656037);
+    uint64_t print = HASH_START;
     for (size_t i = 0; i < 3; i++) {
         const char *text = i < 2 ? parts[i] : output;
         size_t end = text == NULL ? 0 : i < 2 ? strlen(text) : len;
         for (size_t k = 0; k < end; k++) {
             /* Numbers are times, ports, addresses and lines. */
             bool is_number = text[k] >= '0' && text[k] <= '9';
-            print = is_number ? print : (print ^ (unsigned char)text[k]) * UINT64_C(1099511628211);
+            print = is_number ? print : hash_byte(print, text[k]);
         }
     }
     return print;

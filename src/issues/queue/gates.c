@@ -7,6 +7,7 @@
 #include "issues/queue/internal.h"
 
 #include "base/ascii.h"
+#include "base/hash.h"
 #include "base/memory.h"
 
 #include <string.h>
@@ -27,7 +28,7 @@ static uint64_t mix(uint64_t print, const char *text)
         }
         size_t end = len == 0 ? 1 : len;
         for (size_t i = 0; i < end && !has_digit; i++) {
-            print = (print ^ (unsigned char)text[i]) * UINT64_C(1099511628211);
+            print = hash_byte(print, text[i]);
         }
         text += end;
     }
@@ -53,7 +54,7 @@ uint64_t queue_gate_print(const struct work_attempt *attempt)
     if (check == NULL) {
         return 0;
     }
-    uint64_t print = UINT64_C(14695981039346656037) ^ (uint64_t)check->exit_code;
+    uint64_t print = HASH_START ^ (uint64_t)check->exit_code;
     print = mix(mix(print, check->name), check->command);
     print = mix(mix(print, check->message), check->output);
     return print == 0 ? 1 : print;

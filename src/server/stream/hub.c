@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/hash.h"
 #include "base/json/json.h"
 #include "base/memory.h"
 #include "journal/describe.h"
@@ -84,11 +85,7 @@ struct hub_text *hub_frame_new(const struct journal_entry *entry)
 
 static struct hub_run_list *bucket_of(struct hub *hub, const char *run_id)
 {
-    uint32_t hash = 2166136261U;
-    for (const char *c = run_id; *c != '\0'; c++) {
-        hash = (hash ^ (unsigned char)*c) * 16777619U;
-    }
-    return &hub->runs[hash % HUB_BUCKETS];
+    return &hub->runs[hash_bytes(HASH_START, run_id, strlen(run_id)) % HUB_BUCKETS];
 }
 
 struct hub_run *hub_run_get(struct hub *hub, const char *run_id)
