@@ -33,6 +33,8 @@ static const struct {
     [PROBLEM_GONE] = {"gone", 410, "No longer available", "It existed and was deleted."},
     [PROBLEM_TOO_LARGE] = {"too_large", 413, "The body is too large",
                            "The body has more bytes than are accepted."},
+    [PROBLEM_PATH_TOO_LONG] = {"path_too_long", 414, "The path is too long",
+                               "The path with its query has more bytes than are accepted."},
     [PROBLEM_UNSUPPORTED_MEDIA_TYPE] = {"unsupported_media_type", 415, "The body is not JSON",
                                         "A body requires `Content-Type: application/json`."},
     [PROBLEM_BAD_HOST] = {"bad_host", 421, "Unknown host name",
@@ -49,6 +51,8 @@ static const struct {
                                    "The headers have more bytes than are accepted."},
     [PROBLEM_INTERNAL] = {"internal", 500, "Internal error",
                           "An internal error; see the log of the server."},
+    [PROBLEM_NOT_IMPLEMENTED] = {"not_implemented", 501, "Not implemented",
+                                 "The method or the transfer encoding is not supported."},
     [PROBLEM_DRAINING] = {"draining", 503, "The server is shutting down",
                           "It accepts no more work; try another server."},
     [PROBLEM_STORE_FAILED] = {"store_failed", 503, "The store is not available",
@@ -56,6 +60,8 @@ static const struct {
                               "The detail says what to do."},
     [PROBLEM_OVERLOADED] = {"overloaded", 503, "Too many connections",
                             "The maximum number of connections is open."},
+    [PROBLEM_BAD_VERSION] = {"bad_version", 505, "Unknown version of HTTP",
+                             "The server speaks HTTP/1.1 and HTTP/1.0."},
 };
 
 const char *problem_name(enum problem_code code)

@@ -155,6 +155,20 @@ TEST(the_description_knows_every_problem)
     }
 }
 
+TEST(what_never_became_a_request_has_a_problem_of_its_own)
+{
+    /* All that src/net/server refuses with. */
+    static const unsigned statuses[] = {400, 408, 413, 414, 431, 500, 501, 503, 505};
+    (void)state;
+    for (size_t i = 0; i < sizeof(statuses) / sizeof(statuses[0]); i++) {
+        auto_buf struct buf text = {0};
+        auto_json struct json_object *root = NULL;
+        problem_of_status(statuses[i], &text);
+        assert_int_equal(json_parse(text.data, text.len, &root, NULL), 0);
+        assert_int_equal(json_get_int(root, "status", 0), statuses[i]);
+    }
+}
+
 /* ---- Callers -----------------------------------------------------------------------------------
  */
 
