@@ -284,7 +284,8 @@ static int open_database(const char *address, enum store_access access, struct s
                          char **ret_path, struct rondo_error *err)
 {
     const struct store_postgres_options options = {.address = address,
-                                                   .may_create = access == STORE_CREATING};
+                                                   .may_create = access == STORE_CREATING,
+                                                   .may_migrate = access == STORE_MIGRATING};
     auto_free char *path = NULL;
     int r = store_database_place(address, &path, err);
     r = r < 0 ? r : store_postgres_open(&options, ret_store, err);

@@ -29,8 +29,10 @@ int store_locate(const char *given, bool may_create, char **ret_path, struct ron
 /** What a store is opened for. */
 enum store_access {
     STORE_WRITING = 0,
-    STORE_CREATING, /**< to write; it is made where there is none */
-    STORE_READING,  /**< nothing is written; a store that is not the user's own may be read too */
+    STORE_CREATING,  /**< to write; it is made where there is none */
+    STORE_MIGRATING, /**< to write, after an older schema of a database was brought up to date;
+                          that of a file is by every opening */
+    STORE_READING,   /**< nothing is written; a store that is not the user's own may be read too */
 };
 
 /**

@@ -138,28 +138,7 @@ static bool has_ended(const struct postgres_connection *connection)
     return waiting.fd < 0 || poll(&waiting, 1, 0) != 0;
 }
 
-/** Refuse a schema that is not of this program's version. */
-static int check_version(const struct postgres_store *store, int64_t version,
-                         struct rondo_error *err)
-{
-    if (version > POSTGRES_SCHEMA_VERSION) {
-        return error_set(err, RONDO_ERR_VERSION,
-                         "%s has schema version %lld, but this program knows version %d; use a "
-                         "newer Rondo",
-                         store->address.shown, (long long)version, POSTGRES_SCHEMA_VERSION);
-    }
-    if (version < POSTGRES_SCHEMA_VERSION) {
-        return error_set(err, RONDO_ERR_VERSION,
-                         "%s has schema version %lld, made by a development version of Rondo; this "
-                         "program knows version %d only. Name a new schema with rondo_schema, or "
-                         "delete this one with all of its runs (DROP SCHEMA %s CASCADE)",
-                         store->address.shown, (long long)version, POSTGRES_SCHEMA_VERSION,
-                         store->address.schema);
-    }
-    return 0;
-}
-
-/** See that the schema is the one that this program knows, and that positions go on. */
+/** See that the schema is one that this program can use, and that positions go on. */
 static int identify(struct postgres_connection *connection, struct rondo_error *err)
 {
     const struct postgres_store *store = connection->store;
@@ -176,10 +155,13 @@ static int identify(struct postgres_connection *connection, struct rondo_error *
                       "backup, or name another schema with rondo_schema",
                       store->address.schema, store->address.shown);
     } else {
-        r = postgres_check_answer(&row, "nft", "look at the store", err);
+        r = postgres_check_answer(&row, "nftn", "look at the store", err);
     }
     if (r == 0) {
-        r = check_version(store, postgres_number(&row, 0), err);
+        const struct postgres_version version = {postgres_number(&row, 0),
+                                                 postgres_number(&row, 3)};
+        connection->version = version.schema;
+        r = postgres_check_version(store, POSTGRES_SCHEMA_VERSION, &version, err);
     }
     if (r == 0 && postgres_flag(&row, 1)) {
         auto_query struct postgres_query note = {.which = PG_NOTE_SYSTEM};

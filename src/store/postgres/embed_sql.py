@@ -1,8 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes the schema as a C file, without its comments.
+"""Writes the schema and the steps of its migrations as a C file, without comments.
 
-    embed_sql.py OUTPUT.c SCHEMA.sql
+    embed_sql.py OUTPUT.c SCHEMA.sql STEP.sql...
+
+A line "-- ==== NAME" of the schema begins the part postgres_schema_NAME; before the first one it is
+postgres_schema_tables. The step in VERSION.sql becomes postgres_step_VERSION.
 """
 
 import pathlib
@@ -12,22 +15,22 @@ import sys
 ROW = 24
 
 
-def main():
-    target, source = map(pathlib.Path, sys.argv[1:])
-    text = re.sub(r"^\s*--.*\n|\s+-- .*$", "", source.read_text(), flags=re.M)
+def array(name, text):
+    text = re.sub(r"^\s*--.*\n|\s+-- .*$", "", text, flags=re.M)
     # Numbers: a string literal of this length is more than the standard promises.
     codes = [str(byte) for byte in text.encode("ascii")]
     rows = ["    " + ",".join(codes[i : i + ROW]) + "," for i in range(0, len(codes), ROW)]
-    lines = [
-        f"/* Written by embed_sql.py from {source.name}. */",
-        '#include "store/postgres/schema.h"',
-        "",
-        "const char postgres_schema_sql[] = {",
-        *rows,
-        "    0,",
-        "};",
-        "",
-    ]
+    return [f"const char {name}[] = {{", *rows, "    0,", "};", ""]
+
+
+def main():
+    target, schema, *steps = map(pathlib.Path, sys.argv[1:])
+    lines = ["/* Written by embed_sql.py. */", '#include "store/postgres/schema.h"', ""]
+    parts = re.split(r"^-- ==== (\w+)\n", "-- ==== tables\n" + schema.read_text(), flags=re.M)
+    for name, text in zip(parts[1::2], parts[2::2], strict=True):
+        lines += array(f"postgres_schema_{name}", text)
+    for step in steps:
+        lines += array(f"postgres_step_{step.stem}", step.read_text())
     target.write_text("\n".join(lines))
 
 

@@ -27,6 +27,7 @@ struct postgres_connection {
     PGconn *db;          /**< NULL while closed; opened again on the next use */
     bool is_broken;      /**< close it before the next use */
     bool is_identified;  /**< the schema's version was looked at */
+    int64_t version;     /**< and was this one */
     int64_t patience_ns; /**< how long to wait for an answer; that of postgres_begin() is short */
 };
 
@@ -37,6 +38,8 @@ struct postgres_store {
     char *schema;              /**< quoted */
     bool is_prepared;          /**< the schema is there */
     bool is_new;               /**< and was made by this object */
+    int64_t found;             /**< version of the schema; 0 = none */
+    int64_t present;           /**< what it was brought up to */
     const struct clock *clock; /**< NULL = the server's */
     char *sql[PG_COUNT];       /**< the statements with the schema's name */
     struct postgres_connection *connections;

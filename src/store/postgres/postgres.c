@@ -32,12 +32,10 @@ static void close_store(struct store *base)
     free(store);
 }
 
-/** There is one version so far; others are refused when the store is opened. */
 static struct store_schema schema(struct store *base)
 {
     const struct postgres_store *store = (const struct postgres_store *)base;
-    return (struct store_schema){store->is_new ? 0 : POSTGRES_SCHEMA_VERSION,
-                                 POSTGRES_SCHEMA_VERSION};
+    return (struct store_schema){(uint32_t)store->found, (uint32_t)store->present};
 }
 
 static const struct store_ops postgres_ops = {
@@ -121,7 +119,7 @@ int store_postgres_open(const struct store_postgres_options *options, struct sto
         return r;
     }
     struct postgres_store *store = make_store(&pq, &address, options->clock);
-    r = postgres_schema_prepare(store, options->may_create, err);
+    r = postgres_schema_prepare(store, options->may_create, options->may_migrate, err);
     if (r < 0) {
         close_store(&store->base);
         return r;

@@ -17,6 +17,7 @@ struct store_postgres_options {
     const char *address;
     const char *schema; /**< NULL = that of the address */
     bool may_create;    /**< create the schema, else RONDO_ERR_NOT_FOUND */
+    bool may_migrate;   /**< bring an older schema up to date, else RONDO_ERR_VERSION */
     const struct clock
         *clock; /**< NULL = the database's; else times are taken from it, for tests */
 };
@@ -58,8 +59,9 @@ int store_postgres_look(struct store *store, struct store_postgres_server *ret_s
                         struct rondo_error *err);
 
 /**
- * Open or create a store. A schema of another version is RONDO_ERR_VERSION (there is one so far,
- * and no way from the older ones of development), one of another program RONDO_ERR_INVALID.
+ * Open or create a store. An older schema, and a newer one that says that programs of this version
+ * cannot use it, is RONDO_ERR_VERSION; one of another program RONDO_ERR_INVALID. With `may_migrate`
+ * RONDO_ERR_BUSY when runs are executed by programs that could not use the migrated store.
  * RONDO_ERR_UNSUPPORTED when this machine has no libpq or the server is too old, RONDO_ERR_DENIED
  * when the server refuses the user, RONDO_ERR_IO when it cannot be reached within its deadline
  * (`connect_timeout` of the address for each host, else 10 s).

@@ -70,11 +70,23 @@ static int check_found(const struct postgres_store *store, const struct found_st
     return 0;
 }
 
+/** The tables, the functions and what is in them from the beginning. */
+static int make_parts(struct postgres_connection *connection, struct rondo_error *err)
+{
+    const char *const parts[] = {postgres_schema_tables, postgres_schema_functions,
+                                 postgres_schema_content};
+    int r = 0;
+    for (size_t i = 0; r == 0 && i < sizeof(parts) / sizeof(parts[0]); i++) {
+        auto_free char *sql = postgres_schema_fill(connection->store, parts[i]);
+        r = postgres_script(connection, sql, NULL, "make the store", err);
+    }
+    return r;
+}
+
 /** Under the lock: make the schema unless another process has done so. */
 static int make_locked(struct postgres_connection *connection, struct rondo_error *err)
 {
     const struct postgres_store *store = connection->store;
-    auto_free char *sql = postgres_schema_fill(store, postgres_schema_sql);
     auto_buf struct buf script = {0};
     buf_printf(&script,
                "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE;"
@@ -91,7 +103,7 @@ static int make_locked(struct postgres_connection *connection, struct rondo_erro
     bool is_missing = r == 0 && strcmp(store->pq.getvalue(result, 0, 0), "t") == 0;
     store->pq.clear(result);
     if (is_missing) {
-        r = postgres_script(connection, sql, NULL, "make the store", err);
+        r = make_parts(connection, err);
     }
     if (r == 0) {
         r = postgres_script(connection, "COMMIT", NULL, "make the store", err);
@@ -103,10 +115,12 @@ static int make_locked(struct postgres_connection *connection, struct rondo_erro
     return r;
 }
 
-int postgres_schema_prepare(struct postgres_store *store, bool may_create, struct rondo_error *err)
+int postgres_schema_prepare(struct postgres_store *store, bool may_create, bool may_migrate,
+                            struct rondo_error *err)
 {
     struct postgres_connection *connection = NULL;
     struct found_store found = {0};
+    int64_t before = 0;
     int r = postgres_begin(store, true, &connection, err);
     if (r < 0) {
         return r;
@@ -118,12 +132,17 @@ int postgres_schema_prepare(struct postgres_store *store, bool may_create, struc
     if (r == 0 && !found.has_store) {
         connection->patience_ns = POSTGRES_LONG_PATIENCE_NS;
         r = make_locked(connection, err);
+    } else if (r == 0 && may_migrate) {
+        connection->patience_ns = POSTGRES_LONG_PATIENCE_NS;
+        r = postgres_migrate(connection, &before, err);
     }
     postgres_end(connection);
     if (r == 0) {
         store->is_prepared = true;
         r = postgres_begin(store, true, &connection, err); /* Looks at its version. */
         if (r == 0) {
+            store->found = store->is_new ? 0 : before > 0 ? before : connection->version;
+            store->present = connection->version;
             postgres_end(connection);
         }
     }

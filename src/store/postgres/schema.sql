@@ -1,6 +1,12 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- The tables and functions of a store, made in one transaction. {s} is the schema, quoted.
 --
+-- This is version 11. A change of the tables is made twice: here, and in steps/VERSION.sql, which
+-- brings the tables of the version before to the same state (a new column is the last one of its
+-- table). Functions, triggers and row policies are below the line "==== functions" and here only:
+-- they are all dropped and made again by every migration, so they may change in any way. The test
+-- store/postgres/migrate compares what a migration gives with what this file makes.
+--
 -- A decision and what follows from it is one function: one round trip, and nobody comes in between.
 -- Each locks the rows that it decides about before it looks at them; rows of runs in the order of
 -- their ids, documents before runs. What they refuse has an SQLSTATE of our own (error.c):
@@ -15,7 +21,8 @@ CREATE TABLE {s}.meta (
   version bigint NOT NULL,
   base bigint NOT NULL,      -- of positions, see position_base()
   collected bigint NOT NULL, -- the highest position that gc deleted
-  system text NOT NULL       -- in which transaction ids are counted, see note_system()
+  system text NOT NULL,      -- in which transaction ids are counted, see note_system()
+  oldest bigint NOT NULL     -- version of the oldest program that can still use the store
 );
 
 CREATE TABLE {s}.runs (
@@ -167,6 +174,24 @@ CREATE TABLE {s}.memory_vectors (
   vector bytea NOT NULL
 );
 CREATE INDEX memory_vectors_by_owner ON {s}.memory_vectors (owner, id);
+
+-- ==== functions
+
+-- Those of an older version go first, with what depends on them.
+DO $$
+DECLARE d text;
+BEGIN
+  FOR d IN SELECT pg_catalog.format('DROP TRIGGER %I ON %s', t.tgname, t.tgrelid::regclass)
+        FROM pg_catalog.pg_trigger t JOIN pg_catalog.pg_class c ON c.oid = t.tgrelid
+        WHERE c.relnamespace = '{s}'::regnamespace AND NOT t.tgisinternal AND t.tgparentid = 0
+      UNION ALL SELECT pg_catalog.format('DROP POLICY %I ON %s', p.polname, p.polrelid::regclass)
+        FROM pg_catalog.pg_policy p JOIN pg_catalog.pg_class c ON c.oid = p.polrelid
+        WHERE c.relnamespace = '{s}'::regnamespace
+      UNION ALL SELECT pg_catalog.format('DROP ROUTINE %s', f.oid::regprocedure)
+        FROM pg_catalog.pg_proc f WHERE f.pronamespace = '{s}'::regnamespace LOOP
+    EXECUTE d;
+  END LOOP;
+END $$;
 
 -- The server's clock in ns, or the time that a test gives. A function reads it after it has locked
 -- what it waits for.
@@ -748,4 +773,7 @@ BEGIN
   END LOOP;
 END $$;
 
-INSERT INTO {s}.meta (version, base, collected, system) VALUES (10, 0, 0, {s}.this_system());
+-- ==== content
+
+INSERT INTO {s}.meta (version, base, collected, system, oldest)
+  VALUES (11, 0, 0, {s}.this_system(), 11);

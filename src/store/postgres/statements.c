@@ -65,6 +65,9 @@ const char *const postgres_statements[PG_COUNT] = {
     /* By the settings the server, too, notices within half a minute that this machine has gone, and
      * gives free what its transaction has locked; by default that takes two hours. */
     [PG_IDENTITY] = "SELECT m.version, s.now <> '' AND s.now <> m.system, s.now,"
+                    /* Of all versions: before 11 there was no such column. */
+                    " coalesce(pg_catalog.jsonb_object_field_text(pg_catalog.to_jsonb(m),"
+                    " 'oldest'::text)::bigint, m.version),"
                     " pg_catalog.set_config('tcp_keepalives_idle', '10', false),"
                     " pg_catalog.set_config('tcp_keepalives_interval', '5', false),"
                     " pg_catalog.set_config('tcp_keepalives_count', '3', false),"

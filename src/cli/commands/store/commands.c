@@ -28,11 +28,16 @@ const struct command store_commands[] = {
         .help = "Bring the schema of a store up to date",
         .description =
             "Brings the tables of a store to the version that this Rondo uses, in one transaction, "
-            "and reports the old and the new version. Every command that opens a store does the "
-            "same; with this one you choose the moment of an upgrade. An older Rondo "
-            "refuses the store from then on, so stop its processes first. A store that is newer "
-            "than this Rondo is refused and stays as it is.",
+            "and reports the old and the new version. A file is also brought up to date by every "
+            "other command that opens it, and an older Rondo refuses it from then on: stop its "
+            "processes first. A store in PostgreSQL is migrated by this command only, "
+            "with the address of the owner of its schema; other commands of a newer Rondo refuse "
+            "it until then. Programs of the version before can use it after most migrations, so "
+            "servers can be replaced one by one; a migration after which they cannot is refused "
+            "while they execute runs. A store that is newer "
+            "than this Rondo stays as it is.",
         .examples = "rondo store migrate\tthe store of the working directory\n"
+                    "rondo store migrate postgresql://rondo@db.example/rondo\ta database\n"
                     "rondo store migrate --json | jq .to\tfor programs",
         .options = store_migrate_options,
         .completes = COMPLETE_FILE,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* rondo store migrate: bring the schema up to date, and say so. Opening a store is what does it. */
+/* rondo store migrate: bring the schema up to date, and say so. Opening the store for it does it.
+ */
 #include "base/auto.h"
 #include "base/json/json.h"
 #include "cli/commands/store/commands.h"
@@ -56,7 +57,7 @@ int cmd_store_migrate(const struct invocation *invocation)
         struct store *store = NULL;
         auto_free char *path = NULL;
         const char *given = parsed.argc > 0 ? parsed.argv[0] : values.store;
-        int r = store_open_default(given, STORE_WRITING, &store, &path, &err);
+        int r = store_open_default(given, STORE_MIGRATING, &store, &path, &err);
         if (r == 0) {
             auto_free char *name = store_name_of(path);
             struct store_schema schema = store->ops->schema(store);

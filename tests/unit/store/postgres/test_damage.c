@@ -58,9 +58,9 @@ SERVER_TEST(problems_of_a_database_are_reported)
     expect_failure(postgres_address(server), RONDO_ERR_INVALID, "another program");
     perform("DROP TABLE meta");
     store_close(open_store());
-    perform("UPDATE meta SET version = version + 1");
-    expect_failure(postgres_address(server), RONDO_ERR_VERSION, "newer Rondo");
-    perform("UPDATE meta SET version = version - 2");
+    perform("UPDATE meta SET version = version + 1, oldest = version + 1");
+    expect_failure(postgres_address(server), RONDO_ERR_VERSION, "install a newer Rondo");
+    perform("UPDATE meta SET version = 9");
     expect_failure(postgres_address(server), RONDO_ERR_VERSION, "development version");
     perform("DELETE FROM meta");
     expect_failure(postgres_address(server), RONDO_ERR_INVALID, "has no row");
