@@ -86,7 +86,7 @@ Feature: Coding agents are bodies of loops
       """
     When I start `rondo loop --agent claude -p x --until "same=cmp first second"`
     And the file "first" appears
-    And the journal has come to an event "worker.message" or 30000 ms have passed
+    And the journal soon has an event "worker.message"
     And I kill it with KILL
     And I run `rondo resume last`
     Then the exit code is 0

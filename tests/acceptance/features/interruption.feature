@@ -37,11 +37,12 @@ Feature: Interruptions, resuming, and one executor at a time
     When I start `rondo loop -- ./worker.sh`
     And the file "at-1" appears
     And I send it INT
-    And the journal has come to an event "run.stop_requested" or 300 ms have passed
     And I send it INT
-    And it has ended within 3 seconds
+    And it has ended
     Then its exit code is 130
-    And no process of "worker.sh" is left
+    # Five seconds after the first one the worker would have been killed.
+    And stderr mentions "stopped at once by a second signal"
+    And soon no process of "worker.sh" is left
 
   Scenario: A worker that ignores TERM is killed five seconds after the limit of time
     Given a worker
@@ -51,7 +52,7 @@ Feature: Interruptions, resuming, and one executor at a time
     When I run `rondo loop --time-limit 1s -- ./worker.sh`
     Then the exit code is 8
     And the last event is "run.finished" with status "timeout"
-    And the run took less than 12 seconds
+    And the run took less than 30 seconds
     And no process of "worker.sh" is left
     And no process of "sleep 96" is left
 

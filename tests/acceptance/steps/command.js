@@ -98,28 +98,61 @@ When("I kill it and its supervisor with KILL", async function () {
   await this.hasEnded(this.it);
 });
 
-When(/^I send it (INT|TERM|STOP|CONT)$/, function (signal) {
+When(/^I send it (STOP|CONT)$/, function (signal) {
   this.it.child.kill(`SIG${signal}`);
+});
+
+When(/^I start another one: `(.+)`$/, function (line) {
+  this.start(line, "other");
+});
+
+// Signals of which this process has not taken note yet: a second one of a kind would be lost.
+function pending(pid) {
+  try {
+    const status = fs.readFileSync(`/proc/${pid}/status`, "utf8");
+    return BigInt(`0x${/^ShdPnd:\s*(\w+)$/m.exec(status)[1]}`);
+  } catch {
+    return 0n;
+  }
+}
+
+When(/^I send it (INT|TERM)$/, async function (signal) {
+  const { child } = this.it;
+  child.kill(`SIG${signal}`);
+  const bit = 1n << BigInt(os.constants.signals[`SIG${signal}`] - 1);
+  await this.until(`that ${signal} is taken`, () => (pending(child.pid) & bit) === 0n);
+});
+
+When(/^I end the other one with (INT|TERM)$/, async function (signal) {
+  this.other.child.kill(`SIG${signal}`);
+  this.last = await this.hasEnded(this.other);
 });
 
 When("it has ended", async function () {
   this.last = await this.hasEnded(this.it);
 });
 
-When("it has ended within {int} seconds", async function (seconds) {
-  this.last = await this.hasEnded(this.it, this.within(seconds));
-});
-
 When("the file {string} appears", async function (name) {
   await this.until(`file ${name}`, () => fs.existsSync(this.path(name)));
 });
 
-When(
-  "the journal has come to an event {string} or {int} ms have passed",
-  async function (type, ms) {
-    await this.until(type, () => find(this, type).length > 0, ms).catch(() => {});
-  },
-);
+// A part of what one prints while it runs.
+async function says(world, one, text) {
+  await world.until(`"${text}" of ${one.line}`, () => {
+    const isOver = one.end !== undefined;
+    const isSaid = (one.stdout + one.stderr).includes(text);
+    assert.ok(isSaid || !isOver, `${one.stdout}${one.stderr}`);
+    return isSaid;
+  });
+}
+
+When("it has said {string}", function (text) {
+  return says(this, this.it, text);
+});
+
+When("the other one says {string}", function (text) {
+  return says(this, this.other, text);
+});
 
 // ---- How it ended ----
 

@@ -175,7 +175,7 @@ When("these run at the same time, {int} times each, and end with", async functio
     Array.from({ length: times }, (_, j) => ({ ...row, agent: `kind-${i}-${j}` })),
   );
   const started = all.map((row) => this.start(`rondo loop -q --agent ${row.agent} ${row.options}`));
-  await Promise.all(started.map((one) => this.hasEnded(one, 90000)));
+  await Promise.all(started.map((one) => this.hasEnded(one)));
   this.sessions = all.map((row, i) => ({ ...row, result: started[i] }));
 });
 

@@ -21,10 +21,10 @@ const build = process.env.RONDO_BUILD || path.join(root, "build");
 const binary = process.env.RONDO_BIN || path.join(build, "src/cli/rondo");
 
 // The longest that a step waits for something that must happen; far more than it ever takes.
-const patience = 60000;
+const patience = 200000;
 const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
-setDefaultTimeout(120000);
+setDefaultTimeout(600000); // Some steps wait several times.
 
 class Scenario extends World {
   constructor(options) {
@@ -119,7 +119,7 @@ class Scenario extends World {
     return result;
   }
 
-  async run(template, timeout = 100000) {
+  async run(template, timeout = 300000) {
     const line = Object.entries(this.values).reduce(
       (text, [name, value]) => text.replaceAll(name, value),
       template,
@@ -156,6 +156,15 @@ class Scenario extends World {
       if (Date.now() > deadline) throw new Error(`waited ${limit} ms in vain: ${what}`);
       await pause(20);
     }
+  }
+
+  // Put a file in its place at once, so that nobody reads it half-written.
+  replace(name, text, mode) {
+    const own = path.join(this.top, "being-written");
+    fs.writeFileSync(own, text);
+    if (mode !== undefined) fs.chmodSync(own, mode);
+    fs.mkdirSync(path.dirname(this.path(name)), { recursive: true });
+    fs.renameSync(own, this.path(name));
   }
 
   async hasEnded(result, limit = patience) {
@@ -196,13 +205,19 @@ Before(function () {
   if (!fs.existsSync(binary)) throw new Error(`there is no ${binary}: build first`);
 });
 
-After(async function () {
-  for (const { pid, end } of this.children) {
-    if (end === undefined) {
-      process.kill(-pid, "SIGCONT");
-      process.kill(-pid, "SIGKILL");
+// A group of processes that is gone already is well, too: its end is told a little later.
+function endGroup(pid) {
+  for (const signal of ["SIGCONT", "SIGKILL"]) {
+    try {
+      process.kill(-pid, signal);
+    } catch (error) {
+      if (error.code !== "ESRCH") throw error;
     }
   }
+}
+
+After(async function () {
+  for (const { pid, end } of this.children) if (end === undefined) endGroup(pid);
   await Promise.all(this.children.map(({ ended }) => ended));
   for (const cleanup of this.cleanups.reverse()) await cleanup();
 });
