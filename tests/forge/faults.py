@@ -2,12 +2,13 @@
 """Faults by rule: which requests go wrong, and how."""
 
 import re
+import threading
 
 # Kinds and what they do; those in AFTER carry the request out first.
 BEFORE = {
     "status": "that status (`status`, `body`, `headers`), nothing is done",
     "drop-before": "the connection is closed without an answer, nothing is done",
-    "delay": "it waits for `seconds`, then does what it should",
+    "delay": "it waits for `seconds`, or until faults are cleared, then does what it should",
     "hang": "no answer for `seconds` (600), nothing is done; then the connection is closed",
     "garbage": "status 200 with a page that is no JSON, nothing is done",
     "empty-object": "status 200 with {}, nothing is done",
@@ -41,6 +42,7 @@ class Fault:
         self.left = rule.pop("times", 1) or -1  # 0 = always
         self.skip = rule.pop("skip", 0)
         self.hits = 0
+        self.cleared = threading.Event()
         self.status = rule.pop("status", 502)
         self.seconds = rule.pop("seconds", None)
         self.headers = rule.pop("headers", {})
@@ -77,6 +79,8 @@ class Faults:
         return self.count
 
     def clear(self):
+        for rule in self.rules:
+            rule.cleared.set()
         self.rules = []
 
     def take(self, request, login):

@@ -121,7 +121,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def before(self, forge, request, fault):
         """@return the answer of a fault instead of the forge's, or None"""
         if fault.kind == "delay":
-            forge.closed.wait(fault.seconds or 1)
+            fault.cleared.wait(fault.seconds or 1)
         elif fault.kind == "hang":
             forge.closed.wait(fault.seconds or 600)
             raise Lost

@@ -96,6 +96,7 @@ class StandIn:
 
     def close(self):
         self.closed.set()
+        self.faults.clear()
         self.server.shutdown()
         self.server.server_close()
 

@@ -2,6 +2,7 @@
 """Faults by rule: what the client sees, and whether the request was carried out."""
 
 import http.client
+import threading
 import time
 
 from client import ForgeCase, call, git
@@ -54,6 +55,18 @@ class Faults(ForgeCase):
         rows = self.control("GET", "log")
         self.assertEqual([row["fault"] for row in rows], ["drop-after", "status-after", "cut", "delay-after"])
         self.assertEqual([(row["status"], row["wrote"]) for row in rows][0], (None, True))
+
+    def test_a_delay_ends_when_faults_are_cleared(self):
+        self.fault("delay", seconds=600)
+        answers = []
+        asking = threading.Thread(target=lambda: answers.append(self.comment().status))
+        asking.start()
+        while not any(row["fault"] for row in self.control("GET", "log")):
+            time.sleep(0.01)
+        self.assertEqual((answers, self.made()), ([], 0))
+        self.control("DELETE", "faults")
+        asking.join()
+        self.assertEqual((answers, self.made()), ([201], 1))
 
     def test_limits(self):
         self.fault("limit-primary", seconds=30)

@@ -85,10 +85,11 @@ Feature: Work without the right to push: a fork, and claims in comments
       And there is 1 pull request
 
     Scenario: The loser of a race takes its comment back
-      Given the fault '{"kind": "delay", "seconds": 4, "method": "POST", "path": "/comments$"}'
+      Given the fault '{"kind": "delay", "seconds": 600, "method": "POST", "path": "/comments$"}'
       When I start `rondo work $FORGE $FORK --once -- ./worker.sh`
       And the forge has made 1 fault
       And eve claims issue 1 in a comment
+      And the forge has no more faults
       And it ends
       Then sam has no comment on issue 1
       And there are 0 pull requests

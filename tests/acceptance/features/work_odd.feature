@@ -149,7 +149,8 @@ Feature: One odd issue, claim or answer does not stop or mislead the queue
       | Four  | code   |
     When I start `rondo work $FORGE --attempts 1 --gate 'made=no-such-tool --at $PWD' -- ./worker.sh`
     And issue 3 gets the label "rondo:blocked"
-    And the forge was asked 8 times for its issues
+    And it has said "the checks of 3 issues in a row failed in the same way"
+    And the forge was asked 3 more times for its issues
     And I send it TERM
     And it ends
     Then stdout mentions "the checks of 3 issues in a row failed in the same way" once

@@ -72,9 +72,8 @@ Feature: Outages of the forge lose nothing and double nothing
       | with 429                   | "kind": "status", "status": 429, "headers": {"Retry-After": "2"}, "method": "POST", "path": "/pulls$" |
 
   Scenario Outline: <what> in place of the issues cancels nothing
-    Given a worker
+    Given a worker that waits for my word, and then
       """
-      sleep 2
       echo "made for issue $RONDO_TASK_ID" >made.txt
       """
     When I start `rondo work $FORGE --once -- ./worker.sh`
@@ -82,6 +81,7 @@ Feature: Outages of the forge lose nothing and double nothing
     And the fault '{"kind": "<kind>", "times": 0, "path": "/issues(/1)?([?]|$)"}'
     And the forge has made 3 faults
     And the forge has no more faults
+    And the worker may go on
     And it ends
     Then the exit code is 0
     And issue 1 has the labels "code, rondo:in-review"
@@ -115,14 +115,14 @@ Feature: Outages of the forge lose nothing and double nothing
       | transferred | [{"do": "create-repository", "repository": "acme/other"}, {"do": "transfer", "number": 1, "to": "acme/other"}] |
 
   Scenario: The repository becomes read-only
-    Given a worker
+    Given a worker that waits for my word, and then
       """
-      sleep 1
       echo "made for issue $RONDO_TASK_ID" >made.txt
       """
     When I start `rondo work $FORGE --once -- ./worker.sh`
     And issue 1 gets the label "rondo:in-progress"
     And a person does '{"do": "set-repository", "archived": true}'
+    And the worker may go on
     And it ends
     Then the exit code is 4
     And there are 0 pull requests
@@ -133,14 +133,14 @@ Feature: Outages of the forge lose nothing and double nothing
     Then stderr mentions "read-only"
 
   Scenario: The base is replaced by another history
-    Given a worker
+    Given a worker that waits for my word, and then
       """
-      sleep 1
       echo "made for issue $RONDO_TASK_ID" >made.txt
       """
     When I start `rondo work $FORGE --once -- ./worker.sh`
     And issue 1 gets the label "rondo:in-progress"
     And a person does '{"do": "push", "parent": "", "files": {"new.txt": "new"}}'
+    And the worker may go on
     And it ends
     Then the exit code is 4
     And issue 1 has the labels "code, rondo:blocked"
@@ -154,9 +154,8 @@ Feature: Outages of the forge lose nothing and double nothing
     And its branch has 1 commit more than "main"
 
   Scenario: The token expires, and is renewed
-    Given a worker
+    Given a worker that waits for my word, and then
       """
-      sleep 1
       echo "made for issue $RONDO_TASK_ID" >made.txt
       """
     When I start `rondo work $FORGE --once -- ./worker.sh`
@@ -164,6 +163,7 @@ Feature: Outages of the forge lose nothing and double nothing
     And a person does '{"do": "expire-token", "token": "token-rondo-bot"}'
     And the forge has refused 5 requests with 401
     And a person does '{"do": "renew-token", "token": "token-rondo-bot"}'
+    And the worker may go on
     And it ends
     Then the exit code is 0
     And issue 1 has the labels "code, rondo:in-review"
@@ -186,14 +186,14 @@ Feature: Outages of the forge lose nothing and double nothing
     And nothing was written at the forge
 
   Scenario: A claim that cannot be given back is reported, and given back later
-    Given a worker
+    Given a worker that waits for my word, and then
       """
-      sleep 2
       exit 1
       """
     When I start `rondo work $FORGE --once --attempts 1 -- ./worker.sh`
     And issue 1 gets the label "rondo:in-progress"
     And a person does '{"do": "set-repository", "protected": ["refs/rondo/*"]}'
+    And the worker may go on
     And it ends
     Then the exit code is 3
     And issue 1 has the labels "code, rondo:blocked"
@@ -215,14 +215,14 @@ Feature: Outages of the forge lose nothing and double nothing
     And stdout does not mention "does not answer"
 
   Scenario: Somebody else pushes to the branch
-    Given a worker
+    Given a worker that waits for my word, and then
       """
-      sleep 1
       echo "made for issue $RONDO_TASK_ID" >made.txt
       """
     When I start `rondo work $FORGE --once -- ./worker.sh`
     And issue 1 gets the label "rondo:in-progress"
     And a person does '{"do": "push", "branch": "rondo/issue-1-add-a-greeting", "files": {"theirs.txt": "x"}}'
+    And the worker may go on
     And it ends
     Then the exit code is 4
     And issue 1 has the labels "code, rondo:blocked"

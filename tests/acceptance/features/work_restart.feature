@@ -225,14 +225,19 @@ Feature: A queue that dies anywhere continues where it was
       """
     When I start `rondo work $FORGE -- ./worker.sh`
     And issue 1 gets the label "rondo:in-progress"
-    And I run `timeout -s INT 5 rondo work $FORGE -- ./worker.sh`
+    And I start another one: `rondo work $FORGE -- ./worker.sh`
+    And the other one says "as many as --max-concurrent allows (1): this one waits"
+    And the forge was asked 6 more times for its issues
+    And I end the other one with INT
     Then stdout mentions "works on issues of" once
-    And stdout mentions "as many as --max-concurrent allows (1): this one waits"
+    And stdout mentions "as many as --max-concurrent allows (1): this one waits" once
     And issue 2 has the labels "code"
     # More are allowed by who asks for them, and nobody keeps a place who is gone.
     When I run `rondo work $FORGE --once --max-concurrent 2 -- ./worker.sh`
     Then issue 2 has the labels "code, rondo:in-review"
     When I kill it with KILL
-    And I run `timeout -s INT 5 rondo work $FORGE -- ./worker.sh`
+    And I start another one: `rondo work $FORGE -- ./worker.sh`
+    And the other one says "taken up again"
+    And I end the other one with INT
     Then stdout does not mention "this one waits"
     And stdout mentions "taken up again"

@@ -156,6 +156,14 @@ Given("the project is a clone of its repository", function () {
   git(this, script);
 });
 
+// It ends when it is told so, not by the time: what happens meanwhile happens while it works.
+Given("a worker that waits for my word, and then", function (script) {
+  const wait =
+    'project=$(dirname "$(git rev-parse --path-format=absolute --git-common-dir)")\n' +
+    'until [ -e "$project/go" ]; do sleep 0.05; done\n';
+  this.write("worker.sh", `#!/bin/sh\n${wait}${script}\n`, 0o755);
+});
+
 Given("the fault {string}", async function (rule) {
   await control(this, "POST", "faults", JSON.parse(rule));
 });
@@ -206,30 +214,31 @@ When("the links of the forge lead to the other server", async function () {
   await act(this, { do: "links", host: this.elsewhere });
 });
 
+async function looksAtIssues(world) {
+  return (await requests(world)).filter(({ path: where }) => where.endsWith("/issues")).length;
+}
+
 When("the forge was asked {int} times for its issues", async function (count) {
-  await this.until(`${count} requests`, async () => {
-    const asked = (await requests(this)).filter(({ path: where }) => where.endsWith("/issues"));
-    return asked.length >= count;
-  });
+  await this.until(`${count} requests`, async () => (await looksAtIssues(this)) >= count);
 });
 
-When("issue {int} gets the label {string}", { timeout: 110000 }, async function (number, label) {
-  await this.until(
-    `issue ${number} with ${label}`,
-    async () => (await issueOf(this, number)).labels.includes(label),
-    100000,
+When("the forge was asked {int} more times for its issues", async function (count) {
+  const before = await looksAtIssues(this);
+  await this.until(`${count} requests`, async () => (await looksAtIssues(this)) >= before + count);
+});
+
+When("issue {int} gets the label {string}", async function (number, label) {
+  await this.until(`issue ${number} with ${label}`, async () =>
+    (await issueOf(this, number)).labels.includes(label),
   );
 });
 
 When("the forge was asked for the issues", async function () {
-  await this.until("a look at the issues", async () => {
-    const log = await control(this, "GET", "log");
-    return log.some(({ path: where }) => /\/issues$/.test(where));
-  });
+  await this.until("a look at the issues", async () => (await looksAtIssues(this)) > 0);
 });
 
-When("it ends", { timeout: 110000 }, async function () {
-  this.last = await this.hasEnded(this.it, 100000);
+When("it ends", async function () {
+  this.last = await this.hasEnded(this.it);
 });
 
 // ---- What they see ----

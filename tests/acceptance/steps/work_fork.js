@@ -104,11 +104,9 @@ When("issue {int} has a claim of {word} in a comment", async function (number, l
   });
 });
 
-When("a comment on issue {int} says {string}", { timeout: 110000 }, async function (number, text) {
-  await this.until(
-    `${text}\n${this.it?.stdout}${this.it?.stderr}`,
-    async () => (await commentsOf(this, number)).some(({ body }) => body.includes(text)),
-    100000,
+When("a comment on issue {int} says {string}", async function (number, text) {
+  await this.until(`${text}\n${this.it?.stdout}${this.it?.stderr}`, async () =>
+    (await commentsOf(this, number)).some(({ body }) => body.includes(text)),
   );
 });
 
@@ -184,7 +182,7 @@ Then("{word} has no comment on issue {int}", async function (login, number) {
 
 // Longer than anything that may happen in the meantime; whatever stops the work ends it.
 Given("issue {int} is held by its worker", function (number) {
-  this.write("worker.sh", `#!/bin/sh\nsleep 30\necho ${number} >made.txt\n`, 0o755);
+  this.write("worker.sh", `#!/bin/sh\nsleep 1000\necho ${number} >made.txt\n`, 0o755);
 });
 
 When("I run the doctor of the work queue with {string}", async function (options) {
