@@ -258,10 +258,10 @@ Feature: Agents of role files work autonomously
     And stderr mentions "conversation not compacted, only trimmed: no luck"
 
   @B-loop-6 @B-config-iteration_delay_seconds @B-safety-iteration_delay_seconds
-  Scenario: The delay is kept between iterations, and not after the last one
+  Scenario: The delay is kept between iterations
     Given a role with
       """
-      autonomy: {iteration_delay_seconds: 4, max_no_tool_call_iterations: 9}
+      autonomy: {iteration_delay_seconds: 1, max_no_tool_call_iterations: 9}
       """
     And a model that answers
       | says | calls                           |
@@ -269,8 +269,19 @@ Feature: Agents of role files work autonomously
       |      | finish_task {"summary": "done"} |
     When I run `rondo run role.yaml -p x -a`
     Then the exit code is 0
-    And between iterations there were at least 3990 milliseconds
-    And the run ended less than 3990 milliseconds after its last iteration
+    And between iterations there were at least 990 milliseconds
+
+  @B-loop-6 @B-config-iteration_delay_seconds
+  Scenario: There is no delay after the last iteration
+    Given a role with
+      """
+      autonomy: {iteration_delay_seconds: 600}
+      """
+    And a model that answers
+      | says | calls                           |
+      |      | finish_task {"summary": "done"} |
+    When I run `rondo run role.yaml -p x -a`
+    Then the exit code is 0
 
   @B-config-iteration_delay_seconds
   Scenario: Without a setting there is no delay
@@ -284,7 +295,7 @@ Feature: Agents of role files work autonomously
       | on   | 30    |
     When I run `rondo run role.yaml -p x -a`
     Then the exit code is 5
-    And the run took less than 10 seconds
+    And the run took less than 25 seconds
 
   # ---- Terminal conditions ----
 
@@ -423,7 +434,7 @@ Feature: Agents of role files work autonomously
   Scenario: A time limit ends the run as timeout
     Given a role with
       """
-      autonomy: {max_no_tool_call_iterations: 30, iteration_delay_seconds: 20}
+      autonomy: {max_no_tool_call_iterations: 30, iteration_delay_seconds: 120}
       guardrails: {autonomous_timeout_seconds: 1}
       """
     And a model that answers
@@ -432,7 +443,7 @@ Feature: Agents of role files work autonomously
     When I run `rondo run role.yaml -p x -a`
     Then the exit code is 8
     And stdout mentions "Status: timeout"
-    And the run took less than 4 seconds
+    And the run took less than 60 seconds
 
   @B-trouble-no-tool-calls
   Scenario Outline: Words without tools are answered with a nudge; after <limit> such iterations the run is blocked
@@ -546,7 +557,7 @@ Feature: Agents of role files work autonomously
     When I run `rondo run role.yaml -p x -a`
     Then the exit code is 1
     And stderr or stdout mentions "TimeoutError: the iteration took longer than timeout_seconds, 1 s"
-    And the run took less than 8 seconds
+    And the run took less than 60 seconds
 
   @B-safety-timeout_seconds @B-config-max_iterations
   Scenario: The defaults of all limits, as validate shows them

@@ -134,7 +134,7 @@ Feature: Agents on a terminal
     When I run `rondo run role.yaml -p x -a` on a terminal
     Then the exit code is 1
     And the terminal shows "TimeoutError"
-    And the run took less than 12 seconds
+    And the run took less than 60 seconds
 
   Scenario: Ctrl-C on a terminal stops an answer under way
     Given a role

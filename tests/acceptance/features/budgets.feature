@@ -67,10 +67,7 @@ Feature: Budgets of an agent over all its runs
       """
       # duty.sh: a daemon until an event was refused
       rondo daemon role.yaml --listen "unix:$PWD/rondo.sock" >>daemon.log 2>&1 &
-      for i in $(seq 600); do
-          rondo queue --refused --json 2>/dev/null | grep -q daemon_token_budget && break
-          sleep 0.1
-      done
+      until rondo queue --refused --json 2>/dev/null | grep -q daemon_token_budget; do sleep 0.1; done
       kill $!
       wait $!
       rondo queue --refused --json --limit 1

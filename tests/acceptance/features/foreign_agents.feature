@@ -230,7 +230,7 @@ Feature: Agents of others, people, and a server between them
 
   @C-8
   Scenario: The next desk decides what was escalated
-    When I run `printf 'format: 1\npeople: {Ann: {roles: [first]}, Ben: {roles: [second]}}\ndesks: {operators: {roles: [first], escalates_to: leads}, leads: {roles: [second]}}\nrules: {sla: {high: 20s}, notify_percent: 5, escalate_percent: 10}\n' >"$STATE/desks.yaml" && rondo desks check`
+    When I run `printf 'format: 1\npeople: {Ann: {roles: [first]}, Ben: {roles: [second]}}\ndesks: {operators: {roles: [first], escalates_to: leads}, leads: {roles: [second]}}\nrules: {sla: {high: 80s}, notify_percent: 5, escalate_percent: 10}\n' >"$STATE/desks.yaml" && rondo desks check`
     Then the exit code is 0
     When the foreign agent starts
     And Ben tries to approve what waits

@@ -52,7 +52,7 @@ Feature: What agents of others may ask, and who may answer
 
   @C-8
   Scenario: What nobody decides in time goes once to the next desk
-    When I run `printf 'format: 1\npeople: {Ann: {roles: [first]}, Ben: {roles: [night]}}\ndesks: {operators: {roles: [first]}, night: {roles: [night]}}\nrules: {sla: {medium: 5s}}\nlanes: {on_timeout: {reroute: night}}\n' >"$STATE/desks.yaml" && rondo desks check`
+    When I run `printf 'format: 1\npeople: {Ann: {roles: [first]}, Ben: {roles: [night]}}\ndesks: {operators: {roles: [first]}, night: {roles: [night]}}\nrules: {sla: {medium: 10s}}\nlanes: {on_timeout: {reroute: night}}\n' >"$STATE/desks.yaml" && rondo desks check`
     Then the exit code is 0
     When the agent asks to isolate "host-1"
     Then Ben soon sees in the request that waits

@@ -259,7 +259,7 @@ Feature: Calls of Rondo's own agents before people with tokens
       """
       event='{"session_id": "s", "cwd": "/work", "hook_event_name": "PreToolUse", "tool_name": "Bash",
         "tool_input": {"command": "make deploy"}}'
-      printf '%s' "$event" | rondo hook --server "$RELAYTRACE_ENDPOINT" --wait 30s >answer
+      printf '%s' "$event" | rondo hook --server "$RELAYTRACE_ENDPOINT" --wait 300s >answer
       grep -q '"permissionDecision":"allow"' answer && echo deployed >>notes
       """
     And the foreign agent "claude-code"
@@ -281,7 +281,7 @@ Feature: Calls of Rondo's own agents before people with tokens
       """
       event="{\"session_id\": \"$RONDO_ATTEMPT\", \"cwd\": \"/work\", \"hook_event_name\": \"PreToolUse\",
         \"tool_name\": \"Bash\", \"tool_input\": {\"command\": \"make deploy\"}}"
-      printf '%s' "$event" | rondo hook --server "$RELAYTRACE_ENDPOINT" --wait 30s >answer
+      printf '%s' "$event" | rondo hook --server "$RELAYTRACE_ENDPOINT" --wait 300s >answer
       grep -q '"permissionDecision":"allow"' answer && echo deployed >>notes
       """
     And the foreign agent "claude-code"

@@ -18,7 +18,7 @@ Feature: A sandboxed command sees neither other runs nor the store
       """
 
   Scenario Outline: Another run's prompt is not read, and its result not written: <tier>, <store>
-    When I start `rondo loop -q --agent first <options> --prompt "the first one's secret" --max-iterations 1 -- sh -c 'touch here; sleep 6'`
+    When I start `rondo loop -q --agent first <options> --prompt "the first one's secret" --max-iterations 1 -- sh -c 'touch here; until test -e go; do sleep 0.05; done'`
     And the file "here" appears
     And I run `rondo loop --agent second <options> --sandbox <tier> --max-iterations 1 -- sh look.sh <work>`
     Then the exit code is 5
@@ -26,7 +26,8 @@ Feature: A sandboxed command sees neither other runs nor the store
     Then stdout mentions "looked"
     And stdout does not mention "FOUND"
     And stdout does not mention "WRITTEN"
-    When it has ended
+    When the worker may go on
+    And it has ended
     Then its exit code is 5
 
     Examples:

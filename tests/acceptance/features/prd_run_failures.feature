@@ -322,11 +322,13 @@ Feature: Tasks that fail, and when a run gives up
       echo x >"$RONDO_TASK_ID"
       [ "$RONDO_TASK_ID" = A ] || sleep 654321
       """
-    When I run `rondo prd run prd.json --time-limit 1500ms -- ./worker.sh`
+    When I run `rondo prd run prd.json --max-attempts 1 -- ./worker.sh`
+    And I run `rondo prd run prd.json --time-limit 2s -- ./worker.sh`
     Then the exit code is 8
-    And the attempts ended as
-      | A | 1 | committed |
+    And the journal has no event "task.ended"
     And soon no process of "654321" is left
+    And the branch "feature/demo" has the commits
+      | [PRD: demo] Task A: First |
 
   # ---- Giving up ----
 

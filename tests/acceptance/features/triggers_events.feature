@@ -67,10 +67,7 @@ Feature: Triggers by webhooks, files and chats
       """
       # show.sh: the conversation, once both turns have their answer
       id=$(rondo conversations list --json | sed 's/.*"id":"\([^"]*\)".*/\1/')
-      for i in $(seq 600); do
-          test "$(rondo conversations show "$id" | grep -c 'Noted it')" = 2 && break
-          sleep 0.1
-      done
+      until test "$(rondo conversations show "$id" | grep -c 'Noted it')" = 2; do sleep 0.1; done
       rondo conversations show "$id"
       """
     And a model that answers

@@ -259,12 +259,6 @@ When("the model has been asked {int} time(s)", async function (count) {
   await this.until(`request ${count}`, async () => (await stats(this)).requests >= count);
 });
 
-Then("the run ended less than {int} milliseconds after its last iteration", function (ms) {
-  const finished = find(this, "iteration.finished").pop();
-  const delay = new Date(events(this).pop().time) - new Date(finished.time);
-  assert.ok(delay < ms, `${delay} ms`);
-});
-
 Then("the normal form has at {string}", function (field, table) {
   const whole = JSON.parse(this.last.stdout);
   const part = field.split(".").reduce((object, key) => object[key], whole.normal ?? whole);

@@ -37,7 +37,7 @@ Then("the source of type {string} is soon on duty", async function (type) {
 });
 
 When("I write {string}", function (name) {
-  this.write(name, "hello\n");
+  this.replace(name, "hello\n");
 });
 
 When("I send the server TERM", function () {

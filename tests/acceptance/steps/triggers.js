@@ -116,7 +116,7 @@ Then(
 // ---- Files ----
 
 When("I write the file {string}", function (name) {
-  this.write(name, `written at ${process.hrtime.bigint()}\n`);
+  this.replace(name, `written at ${process.hrtime.bigint()}\n`);
 });
 
 Then(
