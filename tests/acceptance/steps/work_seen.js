@@ -37,7 +37,10 @@ When("the operator opens the work item of issue {int}", async function (number) 
 });
 
 Then("its history goes from {string} to {string}", async function (first, last) {
-  const states = await this.page.locator(".entry .tag").allInnerTexts();
+  const states = await this.until("its history", async () => {
+    const shown = await this.page.locator(".entry .tag").allInnerTexts();
+    return shown.length > 1 && shown;
+  });
   assert.equal(states.at(-1), first, "newest first");
   assert.equal(states[0], last, states.join(", "));
 });
