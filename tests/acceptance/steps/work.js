@@ -214,6 +214,11 @@ When("the links of the forge lead to the other server", async function () {
   await act(this, { do: "links", host: this.elsewhere });
 });
 
+// With what the queue has said until then.
+function fail(world, error) {
+  throw new Error(`${error.message}\n${world.it?.stdout}${world.it?.stderr}`);
+}
+
 async function looksAtIssues(world) {
   return (await requests(world)).filter(({ path: where }) => where.endsWith("/issues")).length;
 }
@@ -230,7 +235,7 @@ When("the forge was asked {int} more times for its issues", async function (coun
 When("issue {int} gets the label {string}", async function (number, label) {
   await this.until(`issue ${number} with ${label}`, async () =>
     (await issueOf(this, number)).labels.includes(label),
-  );
+  ).catch((error) => fail(this, error));
 });
 
 When("the forge was asked for the issues", async function () {
@@ -252,7 +257,7 @@ Then("soon issue {int} has the labels {string}", async function (number, labels)
   const wanted = words(labels).sort().join();
   await this.until(`${labels} at issue ${number}`, async () => {
     return (await issueOf(this, number)).labels.sort().join() === wanted;
-  });
+  }).catch((error) => fail(this, error));
 });
 
 Then("issue {int} has {int} comment(s)", async function (number, count) {
