@@ -76,7 +76,7 @@ Feature: Outages of the forge lose nothing and double nothing
       """
       echo "made for issue $RONDO_TASK_ID" >made.txt
       """
-    When I start `rondo work $FORGE --once -- ./worker.sh`
+    When I start `rondo work $FORGE --once --sandbox none -- ./worker.sh`
     And issue 1 gets the label "rondo:in-progress"
     And the fault '{"kind": "<kind>", "times": 0, "path": "/issues(/1)?([?]|$)"}'
     And the forge has made 3 faults
@@ -119,7 +119,7 @@ Feature: Outages of the forge lose nothing and double nothing
       """
       echo "made for issue $RONDO_TASK_ID" >made.txt
       """
-    When I start `rondo work $FORGE --once -- ./worker.sh`
+    When I start `rondo work $FORGE --once --sandbox none -- ./worker.sh`
     And issue 1 gets the label "rondo:in-progress"
     And a person does '{"do": "set-repository", "archived": true}'
     And the worker may go on
@@ -129,7 +129,7 @@ Feature: Outages of the forge lose nothing and double nothing
     When I run `rondo work list --all`
     Then stdout mentions "read_only"
     # Nothing begins there, and it says why.
-    When I run `rondo work $FORGE --once -- ./worker.sh`
+    When I run `rondo work $FORGE --once --sandbox none -- ./worker.sh`
     Then stderr mentions "read-only"
 
   Scenario: The base is replaced by another history
@@ -137,7 +137,7 @@ Feature: Outages of the forge lose nothing and double nothing
       """
       echo "made for issue $RONDO_TASK_ID" >made.txt
       """
-    When I start `rondo work $FORGE --once -- ./worker.sh`
+    When I start `rondo work $FORGE --once --sandbox none -- ./worker.sh`
     And issue 1 gets the label "rondo:in-progress"
     And a person does '{"do": "push", "parent": "", "files": {"new.txt": "new"}}'
     And the worker may go on
@@ -148,7 +148,7 @@ Feature: Outages of the forge lose nothing and double nothing
     And there are 0 pull requests
     And the claims at the remote are ""
     When a person does '{"do": "unlabel", "number": 1, "label": "rondo:blocked"}'
-    And I run `rondo work $FORGE --once -- ./worker.sh`
+    And I run `rondo work $FORGE --once --sandbox none -- ./worker.sh`
     Then the exit code is 0
     And the pull request of "rondo/issue-1-add-a-greeting" is "draft, open"
     And its branch has 1 commit more than "main"
@@ -158,7 +158,7 @@ Feature: Outages of the forge lose nothing and double nothing
       """
       echo "made for issue $RONDO_TASK_ID" >made.txt
       """
-    When I start `rondo work $FORGE --once -- ./worker.sh`
+    When I start `rondo work $FORGE --once --sandbox none -- ./worker.sh`
     And issue 1 gets the label "rondo:in-progress"
     And a person does '{"do": "expire-token", "token": "token-rondo-bot"}'
     And the forge has refused 5 requests with 401
@@ -190,7 +190,7 @@ Feature: Outages of the forge lose nothing and double nothing
       """
       exit 1
       """
-    When I start `rondo work $FORGE --once --attempts 1 -- ./worker.sh`
+    When I start `rondo work $FORGE --once --sandbox none --attempts 1 -- ./worker.sh`
     And issue 1 gets the label "rondo:in-progress"
     And a person does '{"do": "set-repository", "protected": ["refs/rondo/*"]}'
     And the worker may go on
@@ -201,7 +201,7 @@ Feature: Outages of the forge lose nothing and double nothing
     When I run `rondo work status 1`
     Then stdout mentions "the claim cannot be given back: "
     When a person does '{"do": "set-repository", "protected": []}'
-    And I run `rondo work $FORGE --once -- ./worker.sh`
+    And I run `rondo work $FORGE --once --sandbox none -- ./worker.sh`
     Then the claims at the remote are ""
     And issue 1 has the labels "code, rondo:blocked"
 
@@ -219,7 +219,7 @@ Feature: Outages of the forge lose nothing and double nothing
       """
       echo "made for issue $RONDO_TASK_ID" >made.txt
       """
-    When I start `rondo work $FORGE --once -- ./worker.sh`
+    When I start `rondo work $FORGE --once --sandbox none -- ./worker.sh`
     And issue 1 gets the label "rondo:in-progress"
     And a person does '{"do": "push", "branch": "rondo/issue-1-add-a-greeting", "files": {"theirs.txt": "x"}}'
     And the worker may go on

@@ -25,6 +25,7 @@ Feature: A server works on the issues of repositories
     When I run `sed -i "s|\$WEB|$WEB|; s|\$API|$API|" repositories.yaml`
     And I start `HOOK_SECRET=s3cret exec rondo serve --work repositories.yaml --store server.db --listen "unix:$PWD/socket"`
     And the forge was asked for the issues
+    And it has said " on unix:"
     And a person does '{"do": "create-issue", "title": "Now", "labels": ["code"]}'
     And I run `curl -s -o answer.txt -w '%{http_code}' --unix-socket socket -H 'X-Hub-Signature-256: sha256=0000000000000000000000000000000000000000000000000000000000000000' -d '{}' http://localhost/hooks/work`
     Then stdout mentions "401"

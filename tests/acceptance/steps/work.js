@@ -157,6 +157,7 @@ Given("the project is a clone of its repository", function () {
 });
 
 // It ends when it is told so, not by the time: what happens meanwhile happens while it works.
+// Only without a sandbox it sees the project of the person.
 Given("a worker that waits for my word, and then", function (script) {
   const wait =
     'project=$(dirname "$(git rev-parse --path-format=absolute --git-common-dir)")\n' +
