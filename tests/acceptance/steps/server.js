@@ -20,13 +20,21 @@ async function serve(world, options = "", command = "serve") {
   const server = world.start(line.replace(/  +/g, " "), "server");
   world.it ??= server;
   Object.assign(server, { options, command });
+  const isTaken = () => !isBound && /address already in use/i.test(server.stderr);
   const match = await world.until(`a server\n${line}`, () => {
+    if (server.end !== undefined && isTaken()) return "taken";
     if (server.end !== undefined) throw new Error(`the server ended:\n${server.stderr}`);
     return /on http:\/\/(\S+:(\d+))/.exec(server.stderr);
   });
+  if (match === "taken") {
+    // Its port was free while it was down, and the kernel has given it to somebody else's program.
+    world.address = undefined;
+    return serve(world, options, command);
+  }
   world.address = isBound ? undefined : match[1];
   world.base = `http://127.0.0.1:${match[2]}`;
   world.values.$ADDRESS = match[1];
+  return undefined;
 }
 
 Given("a server", function () {
