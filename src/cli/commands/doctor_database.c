@@ -79,6 +79,31 @@ static void add_connections(struct examination *examination,
                     buf_steal(&detail));
 }
 
+/** Whether programs have more rights than they need. */
+static void add_rights(struct examination *examination, const struct store_postgres_server *server)
+{
+    struct buf detail = {0};
+    bool is_too_much =
+        server->is_superuser || (server->rank == STORE_OWNER && server->has_policies);
+    text_clean(server->role, strlen(server->role), &detail);
+    if (server->rank != STORE_OWNER) {
+        buf_printf(&detail, ", %s of the agents ", store_postgres_rank_name(server->rank));
+        text_clean(server->agents, strlen(server->agents), &detail);
+    } else {
+        buf_append_string(&detail, server->is_superuser
+                                       ? ", a superuser: it may do everything on this "
+                                         "server"
+                                       : ", the owner of the store");
+    }
+    if (is_too_much) {
+        buf_append_string(&detail,
+                          "; what executes runs as this role can also change the policies: "
+                          "let it connect as another one (rondo store grant ROLE --as runner)");
+    }
+    examination_add(examination, "role", is_too_much ? HEALTH_MISSING : HEALTH_OK,
+                    buf_steal(&detail));
+}
+
 void examine_database(struct examination *examination, struct store *store)
 {
     struct store_postgres_server server;
@@ -90,4 +115,5 @@ void examine_database(struct examination *examination, struct store *store)
     add_role(examination, &server);
     add_durability(examination, &server);
     add_connections(examination, &server);
+    add_rights(examination, &server);
 }

@@ -92,6 +92,7 @@ static void add_batch(struct postgres_query *query, const struct postgres_store 
     }
     add_content(query, batch->checkpoint);
     add_content(query, batch->interim);
+    postgres_add_number(query, postgres_claim_number(store, batch->run_id));
 }
 
 static int compare_ids(const void *left, const void *right, void *context)

@@ -36,6 +36,7 @@ struct postgres_store {
     struct pq_library pq;
     struct postgres_address address;
     char *schema;              /**< quoted */
+    unsigned char secret[16];  /**< random: what the numbers of claims are made of */
     bool is_prepared;          /**< the schema is there */
     bool is_new;               /**< and was made by this object */
     int64_t found;             /**< version of the schema; 0 = none */
@@ -240,6 +241,8 @@ void postgres_clear(const struct postgres_store *store, PGresult **results, size
 
 /* The operations, by file; see struct store_ops. */
 /* run.c */
+/** The number by which this object proves that a claim of the run is its own. Not negative. */
+int64_t postgres_claim_number(const struct postgres_store *store, const char *run_id);
 int postgres_create_run(struct store *store, const struct store_run *run,
                         const struct store_event *first, size_t first_count,
                         const struct store_claim *claim, struct store_claim_result *ret_result,

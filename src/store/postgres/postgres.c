@@ -9,6 +9,7 @@
 #include "base/auto.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/random.h"
 #include "store/postgres/internal.h"
 #include "store/postgres/schema.h"
 
@@ -86,6 +87,7 @@ static struct postgres_store *make_store(const struct pq_library *pq,
     store->address = *address;
     *address = (struct postgres_address){0};
     store->schema = quote(store->address.schema);
+    random_system()->fill(random_system(), store->secret, sizeof(store->secret));
     store->clock = clock;
     store->connections = memory_new_zero(store->address.connections, sizeof(*store->connections));
     for (unsigned i = 0; i < store->address.connections; i++) {

@@ -38,6 +38,19 @@ char *store_postgres_show(const char *address);
  */
 char *store_postgres_parameter(const char *address, const char *name);
 
+/** What the role by which a store is opened may do; see rights.h. */
+enum store_postgres_rank {
+    STORE_NO_RIGHTS = 0,
+    STORE_READER,
+    STORE_RUNNER,
+    STORE_OPERATOR,
+    STORE_OWNER, /**< everything: the owner of the schema, or a superuser */
+    STORE_RANK_COUNT,
+};
+
+/** "runner". Static; any thread. */
+const char *store_postgres_rank_name(enum store_postgres_rank rank);
+
 /** What an operator has to know of a server. */
 struct store_postgres_server {
     int64_t round_trip_ns; /**< of the quickest of a few questions */
@@ -49,6 +62,11 @@ struct store_postgres_server {
     int64_t connection_max; /**< that clients who are no superusers may have */
     bool is_remote;         /**< the connection is by TCP */
     bool is_encrypted;      /**< by TLS */
+    char role[64];          /**< by which the store is opened */
+    enum store_postgres_rank rank;
+    char agents[256];  /**< that it has rights for, perhaps cut off; "" for the owner */
+    bool is_superuser; /**< of the whole server */
+    bool has_policies; /**< that apply to all machines */
 };
 
 /**

@@ -2,39 +2,49 @@
 /*
  * Creating and claiming runs; leases. A run that was claimed without its claimer's knowing would be
  * held for ever, because its owner renews all that it holds. So when the connection is lost at the
- * commit of a claim, it is found out whether that went through: by a random number in the row.
- * If that cannot be found out either, the claim is told as failed; who claimed ends the lease later
- * if it is his (runtime_abandon() of the loops).
+ * commit of a claim, it is found out whether that went through: by a number in the row, which
+ * nobody else can guess or read. If that cannot be found out either, the claim is told as failed;
+ * who claimed ends the lease later if it is his (runtime_abandon() of the loops).
  *
  * Threads: postgres_begin holds a connection's mutex until postgres_end.
  */
+#include "base/digest.h"
 #include "base/error.h"
-#include "base/random.h"
 #include "store/postgres/internal.h"
 #include "store/rules.h"
+
+#include <string.h>
 
 /** Times that a claim looks for itself after its connection was lost. */
 #define FIND_TRIES 3
 
-/** A random number that is not negative. */
-static int64_t new_claim(void)
+int64_t postgres_claim_number(const struct postgres_store *store, const char *run_id)
 {
-    return (int64_t)(random_u64(random_system()) >> 1);
+    unsigned char bytes[DIGEST_SIZE];
+    uint64_t number = 0;
+    struct digest digest = digest_begin();
+    digest_add(&digest, store->secret, sizeof(store->secret));
+    digest_add(&digest, run_id, strlen(run_id));
+    digest_finish(&digest, bytes);
+    memcpy(&number, bytes, sizeof(number));
+    return (int64_t)(number >> 1);
 }
 
 /**
  * Whether a claim went through; waits until its transaction has ended.
- * @param run as it was before the claim
+ * @param run   as it was before the claim
+ * @param epoch that of the claim
  * @return 1, 0 or a negative code
  */
-static int find_claim(struct postgres_store *store, const struct store_run *run, int64_t claim,
+static int find_claim(struct postgres_store *store, const struct store_run *run, uint64_t epoch,
                       struct rondo_error *err)
 {
     PGresult *result = NULL;
     auto_query struct postgres_query query = {.which = PG_RUN_CLAIMED};
     postgres_add_text(&query, run->agent_id);
     postgres_add_text(&query, run->id);
-    postgres_add_number(&query, claim);
+    postgres_add_number(&query, postgres_claim_number(store, run->id));
+    postgres_add_unsigned(&query, epoch);
     int r = RONDO_ERR_IO;
     for (int i = 0; r == RONDO_ERR_IO && i < FIND_TRIES; i++) {
         r = postgres_perform(store, &query, &result, "look for a claim", err);
@@ -90,7 +100,7 @@ static int try_claim(struct postgres_connection *connection, struct postgres_que
 }
 
 /** Perform a query that claims; what went through although the connection was lost, counts. */
-static int perform_claim(struct postgres_store *store, struct postgres_query *query, int64_t claim,
+static int perform_claim(struct postgres_store *store, struct postgres_query *query,
                          const char *doing, struct store_claim_result *ret_result,
                          struct rondo_error *err)
 {
@@ -112,8 +122,8 @@ static int perform_claim(struct postgres_store *store, struct postgres_query *qu
     if (is_unclear) {
         /* One that found the run held has changed nothing. */
         struct rondo_error found = {0};
-        bool is_through =
-            result.outcome == STORE_HELD || find_claim(store, &result.run, claim, &found) == 1;
+        bool is_through = result.outcome == STORE_HELD ||
+                          find_claim(store, &result.run, result.epoch, &found) == 1;
         r = is_through ? 0 : r;
     }
     if (r == 0) {
@@ -135,7 +145,6 @@ int postgres_create_run(struct store *base, const struct store_run *run,
     if (r < 0) {
         return r;
     }
-    int64_t number = new_claim();
     auto_query struct postgres_query query = {.which = PG_RUN_CREATE};
     postgres_add_moment(&query, store);
     postgres_add_text(&query, run->id);
@@ -145,10 +154,10 @@ int postgres_create_run(struct store *base, const struct store_run *run,
     postgres_add_text(&query, claim->owner);
     postgres_add_number(&query, claim->lease_ns);
     postgres_add_text(&query, claim->boot != NULL ? claim->boot : "");
-    postgres_add_number(&query, number);
+    postgres_add_number(&query, postgres_claim_number(store, run->id));
     postgres_add_summary(&query, &run->summary);
     postgres_add_events(&query, first, first_count);
-    return perform_claim(store, &query, number, "create a run", ret_result, err);
+    return perform_claim(store, &query, "create a run", ret_result, err);
 }
 
 int postgres_claim_run(struct store *base, const char *run_id, const struct store_claim *claim,
@@ -159,15 +168,14 @@ int postgres_claim_run(struct store *base, const char *run_id, const struct stor
     if (r < 0) {
         return r;
     }
-    int64_t number = new_claim();
     auto_query struct postgres_query query = {.which = PG_RUN_CLAIM};
     postgres_add_moment(&query, store);
     postgres_add_text(&query, run_id);
     postgres_add_text(&query, claim->owner);
     postgres_add_number(&query, claim->lease_ns);
     postgres_add_text(&query, claim->boot != NULL ? claim->boot : "");
-    postgres_add_number(&query, number);
-    return perform_claim(store, &query, number, "claim a run", ret_result, err);
+    postgres_add_number(&query, postgres_claim_number(store, run_id));
+    return perform_claim(store, &query, "claim a run", ret_result, err);
 }
 
 int postgres_expire_lease(struct store *base, const char *run_id, uint64_t epoch,

@@ -3,15 +3,15 @@
 --
 -- This is version 11. A change of the tables is made twice: here, and in steps/VERSION.sql, which
 -- brings the tables of the version before to the same state (a new column is the last one of its
--- table). Functions, triggers and row policies are below the line "==== functions" and here only:
--- they are all dropped and made again by every migration, so they may change in any way. The test
+-- table). Functions, triggers and row policies are below the line "==== functions", in memory.sql
+-- and in rights.sql: they are all dropped and made again by every migration, so they may change in any way. The test
 -- store/postgres/migrate compares what a migration gives with what this file makes.
 --
 -- A decision and what follows from it is one function: one round trip, and nobody comes in between.
 -- Each locks the rows that it decides about before it looks at them; rows of runs in the order of
 -- their ids, documents before runs. What they refuse has an SQLSTATE of our own (error.c):
 -- RD001 there is none, RD002 it does not fit the state, RD003 it exists, RD004 a version differs,
--- RD005 a limit.
+-- RD005 a limit, RD006 a right is missing.
 --
 -- Content is bytea: a journal keeps bytes, and a database of text would refuse some of them.
 -- What is compared has COLLATE "C", so that it has one order on all servers.
@@ -23,6 +23,20 @@ CREATE TABLE {s}.meta (
   collected bigint NOT NULL, -- the highest position that gc deleted
   system text NOT NULL,      -- in which transaction ids are counted, see note_system()
   oldest bigint NOT NULL     -- version of the oldest program that can still use the store
+);
+
+-- What roles of the database may do that do not own the schema; see rights.sql.
+CREATE TABLE {s}.rights (
+  role text COLLATE "C" PRIMARY KEY,
+  rank bigint NOT NULL CHECK (rank BETWEEN 1 AND 3),
+  agents text[] COLLATE "C" NOT NULL -- their names, or beginnings of names before a *
+);
+-- Which of them a collection of documents needs; filled in rights.sql.
+CREATE TABLE {s}.collections (
+  name text COLLATE "C" PRIMARY KEY,
+  reads bigint NOT NULL,
+  writes bigint NOT NULL,
+  scope text COLLATE "C" NOT NULL CHECK (scope IN ('agent', 'run', 'shared', 'all'))
 );
 
 CREATE TABLE {s}.runs (
@@ -52,7 +66,8 @@ CREATE TABLE {s}.runs (
   pause bigint NOT NULL, -- 0, 1, or 2 when the pause is that of calls that wait for people
   last_seq bigint NOT NULL,
   last_position bigint NOT NULL,
-  last_checkpoint bigint NOT NULL
+  last_checkpoint bigint NOT NULL,
+  claimed_by text COLLATE "C" NOT NULL DEFAULT '' -- the role of the database that claimed it last
 -- A commit changes no column that an index has, so with free room in its page it touches no index.
 ) WITH (fillfactor = 60);
 CREATE INDEX runs_by_age ON {s}.runs (created_ns, id);
@@ -175,6 +190,17 @@ CREATE TABLE {s}.memory_vectors (
 );
 CREATE INDEX memory_vectors_by_owner ON {s}.memory_vectors (owner, id);
 
+-- Roles read what is their agents'. The owner of the schema reads all.
+ALTER TABLE {s}.runs ENABLE ROW LEVEL SECURITY;
+ALTER TABLE {s}.events ENABLE ROW LEVEL SECURITY;
+ALTER TABLE {s}.checkpoints ENABLE ROW LEVEL SECURITY;
+ALTER TABLE {s}.interims ENABLE ROW LEVEL SECURITY;
+ALTER TABLE {s}.letters ENABLE ROW LEVEL SECURITY;
+ALTER TABLE {s}.documents ENABLE ROW LEVEL SECURITY;
+ALTER TABLE {s}.memory_owners ENABLE ROW LEVEL SECURITY;
+ALTER TABLE {s}.memories ENABLE ROW LEVEL SECURITY;
+ALTER TABLE {s}.memory_vectors ENABLE ROW LEVEL SECURITY;
+
 -- ==== functions
 
 -- Those of an older version go first, with what depends on them.
@@ -275,7 +301,16 @@ BEGIN
   LOCK TABLE {s}.events IN SHARE ROW EXCLUSIVE MODE;
   UPDATE {s}.meta SET system = p_system, base = greatest(base, collected,
       coalesce((SELECT max(position) FROM {s}.events), 0)) + 1099511627776
-    WHERE system <> p_system;
+    WHERE system <> p_system AND p_system = {s}.this_system();
+END $$;
+
+-- Before documents are locked: see position_base().
+CREATE FUNCTION {s}.lock_events() RETURNS void LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+  IF session_user <> current_user THEN
+    PERFORM {s}.demand(2, 'commit');
+  END IF;
+  LOCK TABLE {s}.events IN ROW EXCLUSIVE MODE;
 END $$;
 
 -- Here as elsewhere PL/pgSQL, which keeps plans for the session; functions in SQL that cannot be
@@ -342,6 +377,19 @@ RETURNS TABLE (outcome bigint, epoch bigint, run {s}.runs) LANGUAGE plpgsql VOLA
 DECLARE
   now bigint; n bigint := cardinality(p_times); k bigint; b bigint; o {s}.runs; r {s}.runs;
 BEGIN
+  IF session_user <> current_user THEN
+    p_now := NULL;
+    p_monotonic := NULL;
+    PERFORM {s}.demand(2, 'create runs');
+    PERFORM {s}.demand_agent(p_agent, 'create runs of the agent');
+    IF p_id !~ '^[0-9a-f-]{36}$' THEN
+      RAISE EXCEPTION 'a run needs an id' USING ERRCODE = 'RD002';
+    END IF;
+    IF p_parent <> '' AND NOT EXISTS (SELECT FROM {s}.runs x WHERE x.id = p_parent
+        AND {s}.sees(x.agent_id)) THEN
+      RAISE EXCEPTION 'there is no run %', p_parent USING ERRCODE = 'RD001';
+    END IF;
+  END IF;
   -- Should the client be stopped before it commits, its locks are not kept for ever.
   PERFORM pg_catalog.set_config('idle_in_transaction_session_timeout', '60000', true);
   LOCK TABLE {s}.events IN ROW EXCLUSIVE MODE;
@@ -351,6 +399,7 @@ BEGIN
   END IF;
   SELECT * INTO o FROM {s}.clear_others(p_agent, p_exclusive, p_id, p_boot, p_now, p_monotonic);
   IF FOUND THEN
+    o.claim := 0;
     RETURN QUERY SELECT 1::bigint, 0::bigint, o;
     RETURN;
   END IF;
@@ -359,11 +408,11 @@ BEGIN
   INSERT INTO {s}.runs AS x (id, agent_id, parent, is_exclusive, owner, epoch, claim,
       lease_until_ns, alive_ns, boot, alive_monotonic_ns, created_ns, updated_ns, ended_ns, status,
       iteration, iteration_limit, conditions_met, conditions_total, tokens, cost_micro, warnings,
-      pause, last_seq, last_position, last_checkpoint)
+      pause, last_seq, last_position, last_checkpoint, claimed_by)
     VALUES (p_id, p_agent, p_parent, p_exclusive, p_owner, 1, p_claim, now + p_lease, now, p_boot,
       coalesce(p_monotonic, 0), now, now, CASE WHEN p_status = 0 THEN 0 ELSE now END, p_status,
       p_iteration, p_limit, p_met, p_total, p_tokens, p_cost, p_warnings, p_pause, n,
-      CASE WHEN n > 0 THEN b + n ELSE 0 END, 0)
+      CASE WHEN n > 0 THEN b + n ELSE 0 END, 0, session_user)
     ON CONFLICT (id) DO NOTHING RETURNING x.key INTO k;
   IF k IS NULL THEN
     RAISE EXCEPTION 'there is a run % already', p_id USING ERRCODE = 'RD003';
@@ -371,6 +420,7 @@ BEGIN
   PERFORM {s}.append_events(k, 0, b, p_times, p_types, p_data);
   SELECT * INTO STRICT r FROM {s}.runs x WHERE x.key = k;
   r.owner := '';
+  r.claim := 0;
   r.epoch := 0;
   r.lease_until_ns := 0;
   r.alive_ns := 0;
@@ -383,8 +433,13 @@ CREATE FUNCTION {s}.claim_run(p_now bigint, p_monotonic bigint, p_id text, p_own
 RETURNS TABLE (outcome bigint, epoch bigint, run {s}.runs) LANGUAGE plpgsql VOLATILE AS $$
 DECLARE now bigint; r {s}.runs; o {s}.runs;
 BEGIN
+  IF session_user <> current_user THEN
+    p_now := NULL;
+    p_monotonic := NULL;
+    PERFORM {s}.demand(2, 'claim runs');
+  END IF;
   SELECT * INTO r FROM {s}.runs x WHERE x.id = p_id;
-  IF NOT FOUND THEN
+  IF NOT FOUND OR session_user <> current_user AND NOT {s}.sees(r.agent_id) THEN
     RAISE EXCEPTION 'there is no run %', p_id USING ERRCODE = 'RD001';
   END IF;
   PERFORM pg_catalog.set_config('idle_in_transaction_session_timeout', '60000', true);
@@ -395,42 +450,68 @@ BEGIN
     RAISE EXCEPTION 'there is no run %', p_id USING ERRCODE = 'RD001';
   END IF;
   now := {s}.moment(p_now);
+  r.claim := 0;
   IF {s}.is_held(r, p_boot, now, p_monotonic) THEN
     RETURN QUERY SELECT 1::bigint, 0::bigint, r;
     RETURN;
   END IF;
   SELECT * INTO o FROM {s}.clear_others(r.agent_id, r.is_exclusive, p_id, p_boot, p_now, p_monotonic);
   IF FOUND THEN
+    o.claim := 0;
     RETURN QUERY SELECT 1::bigint, 0::bigint, o;
     RETURN;
   END IF;
-  UPDATE {s}.runs x SET owner = p_owner, epoch = x.epoch + 1, claim = p_claim,
+  UPDATE {s}.runs x SET owner = p_owner, epoch = x.epoch + 1, claim = p_claim, claimed_by = session_user,
       lease_until_ns = now + p_lease, alive_ns = now, boot = p_boot,
       alive_monotonic_ns = coalesce(p_monotonic, 0) WHERE x.key = r.key;
   RETURN QUERY SELECT 0::bigint, r.epoch + 1, r;
 END $$;
 
 -- Whether a claim whose answer was lost went through. Under the agent's lock its transaction has ended.
-CREATE FUNCTION {s}.was_claimed(p_agent text, p_id text, p_claim bigint) RETURNS boolean
+CREATE FUNCTION {s}.was_claimed(p_agent text, p_id text, p_claim bigint, p_epoch bigint)
+RETURNS boolean LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+  IF session_user <> current_user THEN
+    PERFORM {s}.demand_agent(p_agent, 'claim runs of the agent');
+  END IF;
+  PERFORM {s}.lock_agent(p_agent, true);
+  RETURN EXISTS (SELECT FROM {s}.runs WHERE id = p_id AND claim = p_claim AND epoch = p_epoch
+    AND owner <> '');
+END $$;
+
+-- End the lease of an owner that is dead. Roles end those of what connected as the same role.
+CREATE FUNCTION {s}.end_lease(p_id text, p_epoch bigint) RETURNS void
 LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
-  PERFORM {s}.lock_agent(p_agent, true);
-  RETURN EXISTS (SELECT FROM {s}.runs WHERE id = p_id AND claim = p_claim AND owner <> '');
+  IF session_user <> current_user THEN
+    PERFORM {s}.demand(2, 'end leases');
+  END IF;
+  UPDATE {s}.runs SET owner = '', lease_until_ns = 0 WHERE id = p_id AND epoch = p_epoch
+    AND (session_user = current_user OR claimed_by = session_user::text AND {s}.sees(agent_id));
 END $$;
 
 CREATE FUNCTION {s}.renew_leases(p_now bigint, p_monotonic bigint, p_owner text, p_lease bigint)
 RETURNS void LANGUAGE plpgsql VOLATILE AS $$
-DECLARE now bigint; k bigint;
+DECLARE now bigint; claimer text;
 BEGIN
-  PERFORM FROM {s}.runs WHERE owner = p_owner AND owner <> '' ORDER BY id FOR NO KEY UPDATE;
+  IF session_user <> current_user THEN
+    p_now := NULL;
+    p_monotonic := NULL;
+    PERFORM {s}.demand(2, 'renew leases');
+    claimer := session_user;
+  END IF;
+  PERFORM FROM {s}.runs WHERE owner = p_owner AND owner <> ''
+    AND (claimer IS NULL OR claimed_by = claimer) ORDER BY id FOR NO KEY UPDATE;
   now := {s}.moment(p_now);
   UPDATE {s}.runs SET lease_until_ns = now + p_lease, alive_ns = now,
-      alive_monotonic_ns = coalesce(p_monotonic, 0) WHERE owner = p_owner AND owner <> '';
+      alive_monotonic_ns = coalesce(p_monotonic, 0) WHERE owner = p_owner AND owner <> ''
+        AND (claimer IS NULL OR claimed_by = claimer);
 END $$;
 
 -- A batch. The rules are those of rules_decide() in rules.c; here they hold under the row's lock
 -- without a second round trip. p_ordinal is the place of the batch's first event in the transaction.
--- Outcomes: 0 committed, 1 it was before, 2 fenced.
+-- Outcomes: 0 committed, 1 it was before, 2 fenced. Who does not know the number of the claim is
+-- fenced, too: the epoch is no secret.
 CREATE FUNCTION {s}.commit_batch(p_now bigint, p_monotonic bigint, p_ordinal bigint, p_id text,
   p_epoch bigint, p_first bigint, p_times bigint[], p_types text[], p_data bytea[], p_lease bigint,
   p_mail bigint, p_keep bigint, p_status bigint, p_iteration bigint, p_limit bigint, p_met bigint,
@@ -439,19 +520,27 @@ CREATE FUNCTION {s}.commit_batch(p_now bigint, p_monotonic bigint, p_ordinal big
   c_packed boolean, c_sha256 bytea, c_conditions bytea, c_custom bytea, c_fold bytea, c_state bytea,
   i_seq bigint, i_iteration bigint, i_time bigint, i_format bigint, i_size bigint,
   i_packed boolean, i_sha256 bytea, i_conditions bytea, i_custom bytea, i_fold bytea, i_state bytea,
-  OUT outcome bigint, OUT pos bigint, OUT has_mail boolean) LANGUAGE plpgsql VOLATILE AS $$
+  p_claim bigint, OUT outcome bigint, OUT pos bigint, OUT has_mail boolean) LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
   r {s}.runs; n bigint := cardinality(p_times); now bigint; b bigint; stores boolean := false;
 BEGIN
   outcome := 2;
   pos := 0;
   has_mail := false;
+  IF session_user <> current_user THEN
+    p_now := NULL;
+    p_monotonic := NULL;
+    PERFORM {s}.demand(2, 'commit');
+  END IF;
+  IF (p_ordinal >= 0 AND p_ordinal + n < 1048576) IS NOT TRUE THEN
+    RAISE EXCEPTION 'a transaction has too many events' USING ERRCODE = 'RD005';
+  END IF;
   LOCK TABLE {s}.events IN ROW EXCLUSIVE MODE;
   SELECT * INTO r FROM {s}.runs x WHERE x.id = p_id FOR NO KEY UPDATE;
-  IF NOT FOUND THEN
+  IF NOT FOUND OR session_user <> current_user AND NOT {s}.sees(r.agent_id) THEN
     RAISE EXCEPTION 'there is no run %', p_id USING ERRCODE = 'RD001';
   END IF;
-  IF r.epoch <> p_epoch THEN
+  IF r.epoch IS DISTINCT FROM p_epoch OR r.claim IS DISTINCT FROM p_claim THEN
     RETURN;
   END IF;
   has_mail := EXISTS (SELECT FROM {s}.letters l WHERE l.run = r.key AND l.id > p_mail);
@@ -528,10 +617,14 @@ END $$;
 -- Ids of a run's letters ascend in the order of their commits: each is given under the row's lock.
 CREATE FUNCTION {s}.post_letter(p_now bigint, p_id text, p_kind text, p_data bytea) RETURNS void
 LANGUAGE plpgsql VOLATILE AS $$
-DECLARE k bigint;
+DECLARE k bigint; a text;
 BEGIN
-  SELECT key INTO k FROM {s}.runs WHERE id = p_id FOR NO KEY UPDATE;
-  IF NOT FOUND THEN
+  IF session_user <> current_user THEN
+    p_now := NULL;
+    PERFORM {s}.demand(2, 'send commands to runs');
+  END IF;
+  SELECT key, agent_id INTO k, a FROM {s}.runs WHERE id = p_id FOR NO KEY UPDATE;
+  IF NOT FOUND OR session_user <> current_user AND NOT {s}.sees(a) THEN
     RAISE EXCEPTION 'there is no run %', p_id USING ERRCODE = 'RD001';
   END IF;
   INSERT INTO {s}.letters (run, time_ns, kind, data) VALUES (k, {s}.moment(p_now), p_kind, p_data);
@@ -550,6 +643,13 @@ BEGIN
       is_new := false;
       RETURN;
     END IF;
+    IF session_user <> current_user THEN
+      PERFORM {s}.demand(3, 'change policies');
+      IF NOT {s}.sees_all() THEN
+        RAISE EXCEPTION 'the role % may not change policies: it needs rights for all agents',
+          session_user USING ERRCODE = 'RD006';
+      END IF;
+    END IF;
     -- Looked at again under the lock, which also keeps numbers without gaps.
     LOCK TABLE {s}.policy_changes IN SHARE ROW EXCLUSIVE MODE;
   END LOOP;
@@ -564,6 +664,12 @@ CREATE FUNCTION {s}.change_documents(p_now bigint, p_kinds bigint[], p_collectio
   p_keys bytea[], p_data bytea[], p_versions bigint[]) RETURNS void LANGUAGE plpgsql VOLATILE AS $$
 DECLARE now bigint; v bigint;
 BEGIN
+  IF session_user <> current_user THEN
+    p_now := NULL;
+    FOR i IN 1..cardinality(p_kinds) LOOP
+      PERFORM {s}.demand_document(p_collections[i], p_keys[i], (p_kinds[i] IN (0, 1)) IS NOT TRUE);
+    END LOOP;
+  END IF;
   -- In one order, whatever that of the changes is.
   IF cardinality(p_kinds) > 1 THEN
     PERFORM FROM {s}.documents d WHERE (d.collection, d.key) IN
@@ -604,143 +710,40 @@ BEGIN
   END LOOP;
 END $$;
 
--- A key is taken only for an owner that is new: there are 2^63 / LIMIT_MEMORY_IDS of them.
-CREATE FUNCTION {s}.reserve_memories(p_owner text, p_count bigint, OUT owner_key bigint,
-  OUT last_number bigint) LANGUAGE plpgsql VOLATILE AS $$
+-- The documents that are there, locked and in the order of all that lock several.
+CREATE FUNCTION {s}.lock_documents(p_collections text[], p_keys bytea[])
+RETURNS SETOF {s}.documents LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
-  FOR i IN 1..2 LOOP
-    UPDATE {s}.memory_owners o SET last = o.last + p_count WHERE o.name = p_owner
-      RETURNING o.key, o.last INTO owner_key, last_number;
-    IF FOUND THEN
-      RETURN;
-    END IF;
-    INSERT INTO {s}.memory_owners AS o (name, last) VALUES (p_owner, 0) ON CONFLICT DO NOTHING;
-  END LOOP;
-END $$;
-
--- Contents are searched as words in their order: what is no letter or digit became a blank.
-CREATE FUNCTION {s}.add_memory(p_id bigint, p_owner text, p_kind bigint, p_created bigint,
-  p_consolidated bigint, p_category text, p_run text, p_iteration bigint, p_source text,
-  p_metadata bytea, p_content bytea, p_words text, p_category_words text, p_grams text)
-RETURNS bigint LANGUAGE plpgsql VOLATILE AS $$
-DECLARE n bigint;
-BEGIN
-  INSERT INTO {s}.memories SELECT p_id, o.key, p_kind, p_created, p_consolidated, p_category, p_run,
-      p_iteration, p_source, p_metadata, p_content,
-      pg_catalog.setweight(pg_catalog.to_tsvector('pg_catalog.simple', p_words), 'A') ||
-      pg_catalog.setweight(pg_catalog.to_tsvector('pg_catalog.simple', p_grams), 'B') ||
-      pg_catalog.setweight(pg_catalog.to_tsvector('pg_catalog.simple', p_category_words), 'C')
-    FROM {s}.memory_owners o WHERE o.name = p_owner
-    ON CONFLICT (id) DO NOTHING;
-  GET DIAGNOSTICS n = ROW_COUNT;
-  RETURN n;
-END $$;
-
-CREATE FUNCTION {s}.forget_memories(p_ids bigint[]) RETURNS bigint
-LANGUAGE plpgsql VOLATILE AS $$
-DECLARE n bigint;
-BEGIN
-  PERFORM FROM {s}.memories WHERE id = ANY (p_ids) ORDER BY id FOR UPDATE;
-  DELETE FROM {s}.memory_vectors WHERE id = ANY (p_ids);
-  DELETE FROM {s}.memories WHERE id = ANY (p_ids);
-  GET DIAGNOSTICS n = ROW_COUNT;
-  RETURN n;
-END $$;
-
-CREATE FUNCTION {s}.prune_memories(p_owner text, p_kind bigint, p_keep bigint) RETURNS bigint
-LANGUAGE plpgsql VOLATILE AS $$
-BEGIN
-  RETURN {s}.forget_memories(ARRAY(SELECT m.id FROM {s}.memories m
-    WHERE m.owner = (SELECT o.key FROM {s}.memory_owners o WHERE o.name = p_owner)
-      AND m.kind = p_kind ORDER BY m.created_ns DESC, m.id DESC OFFSET p_keep));
-END $$;
-
-CREATE FUNCTION {s}.consolidate_memory(p_id bigint, p_time bigint) RETURNS bigint
-LANGUAGE plpgsql VOLATILE AS $$
-DECLARE n bigint;
-BEGIN
-  UPDATE {s}.memories SET consolidated_ns = p_time WHERE id = p_id;
-  GET DIAGNOSTICS n = ROW_COUNT;
-  RETURN n;
-END $$;
-
-CREATE FUNCTION {s}.embed_memory(p_id bigint, p_model text, p_vector bytea) RETURNS bigint
-LANGUAGE plpgsql VOLATILE AS $$
-DECLARE n bigint;
-BEGIN
-  INSERT INTO {s}.memory_vectors
-    SELECT id, owner, kind, created_ns, category, p_model, p_vector FROM {s}.memories
-      WHERE id = p_id FOR SHARE
-    ON CONFLICT (id) DO UPDATE SET model = excluded.model, vector = excluded.vector;
-  GET DIAGNOSTICS n = ROW_COUNT;
-  RETURN n;
-END $$;
-
--- Words are counted first, each up to a bound, and searched from the rarest on until they select
--- enough memories: frequent words say little and would cost a second in a large store. If all are
--- frequent, the memories that have all of them are searched, of these the newest.
--- p_words are texts for to_tsquery().
-CREATE FUNCTION {s}.search_memories(p_owner text, p_kinds bigint, p_category text, p_words text[],
-  p_limit bigint) RETURNS TABLE (memory bigint, score double precision)
-LANGUAGE plpgsql STABLE AS $$
-DECLARE
-  bound CONSTANT bigint := 2000;
-  k bigint; w record; total bigint := 0; all_words tsquery; rarest tsquery; q tsquery;
-  queries tsquery[] := '{}'; weights double precision[] := '{}'; is_full boolean := false;
-BEGIN
-  IF p_owner IS NOT NULL THEN
-    SELECT o.key INTO k FROM {s}.memory_owners o WHERE o.name = p_owner;
-    IF NOT FOUND THEN
-      RETURN;
-    END IF;
+  IF session_user <> current_user THEN
+    -- An array may begin with another index than 1.
+    p_collections := ARRAY(SELECT unnest(p_collections));
+    p_keys := ARRAY(SELECT unnest(p_keys));
+    FOR i IN 1..cardinality(p_collections) LOOP
+      PERFORM {s}.demand_document(p_collections[i], p_keys[i], false);
+    END LOOP;
   END IF;
-  FOR w IN SELECT to_tsquery('pg_catalog.simple', t) AS query, (SELECT count(*) FROM (SELECT FROM {s}.memories m
-        WHERE (k IS NULL OR m.owner = k) AND m.words @@ to_tsquery('pg_catalog.simple', t) LIMIT bound + 1) c) AS n
-      FROM unnest(p_words) AS t ORDER BY 2 LOOP
-    CONTINUE WHEN w.n = 0;
-    rarest := coalesce(rarest, w.query);
-    all_words := CASE WHEN all_words IS NULL THEN w.query ELSE all_words && w.query END;
-    is_full := is_full OR total + w.n > bound;
-    IF NOT is_full THEN
-      q := CASE WHEN q IS NULL THEN w.query ELSE q || w.query END;
-      total := total + w.n;
-      queries := queries || w.query;
-      weights := weights || pg_catalog.ln(1 + (bound + 1)::double precision / (w.n + 1));
-    END IF;
-  END LOOP;
-  IF rarest IS NULL THEN
-    RETURN;
-  END IF;
-  IF q IS NULL THEN
-    q := all_words;
-    IF NOT EXISTS (SELECT FROM {s}.memories m WHERE (k IS NULL OR m.owner = k) AND m.words @@ q
-        AND (p_kinds >> m.kind::int) & 1::bigint = 1 AND (p_category IS NULL OR m.category = p_category))
-    THEN
-      q := rarest;
-    END IF;
-    queries := ARRAY[q];
-    weights := ARRAY[1.0];
-  END IF;
-  RETURN QUERY SELECT c.id, (SELECT sum(u.weight * pg_catalog.ts_rank('{0.1,0.5,0.7,1.0}', c.words,
-        u.query, 1)) FROM unnest(queries, weights) AS u (query, weight))
-      FROM (SELECT m.id, m.words, m.created_ns FROM {s}.memories m
-        WHERE (k IS NULL OR m.owner = k) AND m.words @@ q AND (p_kinds >> m.kind::int) & 1::bigint = 1
-          AND (p_category IS NULL OR m.category = p_category)
-        ORDER BY m.id DESC LIMIT bound) c
-      ORDER BY 2 DESC, c.created_ns DESC, c.id DESC LIMIT p_limit;
+  RETURN QUERY SELECT * FROM {s}.documents d WHERE (d.collection, d.key) IN
+      (SELECT c, k FROM unnest(p_collections, p_keys) AS u (c, k))
+    ORDER BY d.collection, d.key FOR NO KEY UPDATE;
 END $$;
 
 -- Delete some runs that ended before a time and that nobody holds. A run goes whole, in one
 -- transaction; a transaction ends after so many events.
 CREATE FUNCTION {s}.collect(p_now bigint, p_before bigint, p_events bigint, OUT runs bigint,
   OUT events bigint, OUT checkpoints bigint) LANGUAGE plpgsql VOLATILE AS $$
-DECLARE r record; n bigint; now bigint := {s}.moment(p_now); last bigint := 0;
+DECLARE r record; n bigint; now bigint; last bigint := 0;
 BEGIN
+  IF session_user <> current_user THEN
+    p_now := NULL;
+    PERFORM {s}.demand(3, 'delete runs');
+  END IF;
+  now := {s}.moment(p_now);
   runs := 0;
   events := 0;
   checkpoints := 0;
   FOR r IN SELECT x.key, x.last_position FROM {s}.runs x WHERE x.ended_ns > 0
       AND x.ended_ns < p_before AND (x.owner = '' OR x.lease_until_ns <= now)
+      AND (session_user = current_user OR {s}.sees(x.agent_id))
       ORDER BY x.ended_ns LIMIT 100 FOR UPDATE SKIP LOCKED LOOP
     DELETE FROM {s}.events e WHERE e.run = r.key;
     GET DIAGNOSTICS n = ROW_COUNT;
@@ -758,19 +761,6 @@ BEGIN
   IF runs > 0 THEN
     UPDATE {s}.meta SET collected = greatest(collected, last) WHERE collected < last;
   END IF;
-END $$;
-
--- Nobody else's functions and operators are found in place of those that are meant. Those in SQL have
--- no such setting, because they are put into the statements that call them: they name exact types.
--- Those that only other functions call have theirs; setting it again would only cost time.
-DO $$
-DECLARE f regprocedure;
-BEGIN
-  FOR f IN SELECT p.oid FROM pg_catalog.pg_proc p JOIN pg_catalog.pg_language l ON l.oid = p.prolang
-      WHERE p.pronamespace = '{s}'::regnamespace AND l.lanname = 'plpgsql' AND p.proname NOT IN
-        ('position_base', 'append_events', 'lock_agent', 'lock_others', 'clear_others') LOOP
-    EXECUTE pg_catalog.format('ALTER FUNCTION %s SET search_path = pg_catalog', f);
-  END LOOP;
 END $$;
 
 -- ==== content

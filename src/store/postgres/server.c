@@ -9,20 +9,33 @@
 /** The first question may open a connection. */
 #define QUESTIONS 4
 
+static void copy_text(const struct postgres_store *store, const PGresult *result, int column,
+                      char *ret_text, size_t size)
+{
+    snprintf(ret_text, size, "%.*s", store->pq.getlength(result, 0, column),
+             store->pq.getvalue(result, 0, column));
+}
+
 static int read_answer(const struct postgres_store *store, const PGresult *result,
                        struct store_postgres_server *ret_server, struct rondo_error *err)
 {
     struct checked_row row = postgres_row(store, result, 0);
-    int r = postgres_check_answer(&row, "ffftfnnff", "look at the server", err);
+    int r = postgres_check_answer(&row, "ffftfnnfftntff", "look at the server", err);
     ret_server->is_standby = postgres_flag(&row, 0);
     ret_server->is_durable = postgres_flag(&row, 1) && postgres_flag(&row, 2);
-    snprintf(ret_server->synchronous_commit, sizeof(ret_server->synchronous_commit), "%.*s",
-             store->pq.getlength(result, 0, 3), store->pq.getvalue(result, 0, 3));
+    copy_text(store, result, 3, ret_server->synchronous_commit,
+              sizeof(ret_server->synchronous_commit));
     ret_server->has_standbys = postgres_flag(&row, 4);
     ret_server->connections = postgres_number(&row, 5);
     ret_server->connection_max = postgres_number(&row, 6);
     ret_server->is_encrypted = postgres_flag(&row, 7);
     ret_server->is_remote = postgres_flag(&row, 8);
+    copy_text(store, result, 9, ret_server->role, sizeof(ret_server->role));
+    int64_t rank = postgres_number(&row, 10);
+    ret_server->rank = rank < STORE_RANK_COUNT ? (enum store_postgres_rank)rank : STORE_NO_RIGHTS;
+    copy_text(store, result, 11, ret_server->agents, sizeof(ret_server->agents));
+    ret_server->is_superuser = postgres_flag(&row, 12);
+    ret_server->has_policies = postgres_flag(&row, 13);
     return r;
 }
 

@@ -20,9 +20,9 @@
 #define LETTER_COLUMNS "r.id, l.id, l.time_ns, l.kind, l.data"
 
 #define DOCUMENT_COLUMNS "collection, key, version, updated_ns, data"
-#define DOCUMENT_RANGE                                                                   \
-    "SELECT " DOCUMENT_COLUMNS " FROM {s}.documents WHERE collection = $1 AND key >= $2" \
-    " AND key < $3 ORDER BY key"
+#define DOCUMENT_RANGE                                                                       \
+    "SELECT " DOCUMENT_COLUMNS " FROM {s}.documents WHERE {s}.reads($1) AND collection = $1" \
+    " AND key >= $2 AND key < $3 ORDER BY key"
 
 #define MEMORY_COLUMNS                                                                        \
     "m.id, o.name, m.kind, m.created_ns, m.consolidated_ns, m.category, m.run, m.iteration, " \
@@ -80,9 +80,8 @@ const char *const postgres_statements[PG_COUNT] = {
                     " $14, $15, $16, $17, $18, $19, $20, $21, $22) f",
     [PG_RUN_CLAIM] = "SELECT f.outcome, f.epoch, " RUN_COLUMNS(
         "(f.run).") " FROM {s}.claim_run($1, $2, $3, $4, $5, $6, $7) f",
-    [PG_RUN_CLAIMED] = "SELECT {s}.was_claimed($1, $2, $3)",
-    [PG_RUN_EXPIRE] =
-        "UPDATE {s}.runs SET owner = '', lease_until_ns = 0 WHERE id = $1 AND epoch = $2",
+    [PG_RUN_CLAIMED] = "SELECT {s}.was_claimed($1, $2, $3, $4)",
+    [PG_RUN_EXPIRE] = "SELECT {s}.end_lease($1, $2)",
     [PG_RUN_RENEW] = "SELECT {s}.renew_leases($1, $2, $3, $4)",
     [PG_RUN_GET] = "SELECT " RUN_COLUMNS("") " FROM {s}.runs WHERE id = $1",
     [PG_RUN_LIST] = "SELECT " RUN_COLUMNS("") " FROM {s}.runs",
@@ -91,11 +90,9 @@ const char *const postgres_statements[PG_COUNT] = {
     [PG_BATCH] = "SELECT outcome, pos, has_mail FROM {s}.commit_batch($1, $2, $3, $4, $5, $6, $7,"
                  " $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23,"
                  " $24, $25, $26, $27, $28, $29, $30, $31, $32, $33, $34, $35, $36, $37, $38, $39,"
-                 " $40, $41, $42, $43, $44)",
-    [PG_EVENT_LOCK] = "LOCK TABLE {s}.events IN ROW EXCLUSIVE MODE",
-    [PG_DOCUMENT_LOCK] = "SELECT " DOCUMENT_COLUMNS " FROM {s}.documents WHERE (collection, key) IN"
-                         " (SELECT c, k FROM unnest($1::text[], $2::bytea[]) u (c, k))"
-                         " ORDER BY collection, key FOR NO KEY UPDATE",
+                 " $40, $41, $42, $43, $44, $45)",
+    [PG_EVENT_LOCK] = "SELECT {s}.lock_events()",
+    [PG_DOCUMENT_LOCK] = "SELECT " DOCUMENT_COLUMNS " FROM {s}.lock_documents($1, $2)",
 
     [PG_EVENT_READ_RUN] = "SELECT e.position, r.id, e.seq, e.time_ns, e.type, e.data"
                           " FROM {s}.runs r JOIN {s}.events e ON e.run = r.key"
@@ -141,7 +138,8 @@ const char *const postgres_statements[PG_COUNT] = {
     [PG_DOCUMENT_COLLECTION] = "SELECT coalesce(min(collection), '') FROM {s}.documents"
                                " WHERE collection > $1",
     [PG_DOCUMENT_GET] =
-        "SELECT " DOCUMENT_COLUMNS " FROM {s}.documents WHERE collection = $1 AND key = $2",
+        "SELECT " DOCUMENT_COLUMNS " FROM {s}.documents WHERE {s}.reads($1) AND collection = $1"
+        " AND key = $2",
     [PG_DOCUMENT_LIST] = DOCUMENT_RANGE " LIMIT $4",
     [PG_DOCUMENT_LIST_BACK] = DOCUMENT_RANGE " DESC LIMIT $4",
 
@@ -197,5 +195,11 @@ const char *const postgres_statements[PG_COUNT] = {
         " pg_catalog.current_setting('superuser_reserved_connections')::bigint,"
         " (SELECT coalesce(bool_or(s.ssl), false) FROM pg_catalog.pg_stat_ssl s"
         " WHERE s.pid = pg_catalog.pg_backend_pid()),"
-        " pg_catalog.inet_server_addr() IS NOT NULL",
+        " pg_catalog.inet_server_addr() IS NOT NULL,"
+        " m.role, m.rank, m.agents, m.is_superuser, m.has_policies FROM {s}.my_rights() m",
+
+    [PG_RIGHTS_GRANT] = "SELECT {s}.grant_rights($1, $2, $3)",
+    [PG_RIGHTS_REVOKE] = "SELECT {s}.revoke_rights($1)",
+    [PG_RIGHTS_LIST] = "SELECT r.role, r.rank, a.name FROM {s}.rights r CROSS JOIN"
+                       " unnest(r.agents) WITH ORDINALITY AS a (name, n) ORDER BY r.role, a.n",
 };

@@ -62,6 +62,9 @@ enum postgres_sql {
     PG_HEALTH,
     PG_HEALTH_CHECK,
     PG_SERVER,
+    PG_RIGHTS_GRANT,
+    PG_RIGHTS_REVOKE,
+    PG_RIGHTS_LIST,
     PG_COUNT
 };
 

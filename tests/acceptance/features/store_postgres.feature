@@ -205,6 +205,43 @@ Feature: Many machines share a store in PostgreSQL
     When I run `rondo doctor`
     Then the exit code is 1
 
+  Scenario: A runner's role executes runs of its agents, sees no others, and changes no policies
+    Given a PostgreSQL store
+    And a file "strict.cedar" with
+      """
+      forbid (principal, action == Action::"iterate", resource) when { context.iteration > 2 };
+      """
+    And a worker
+      """
+      true
+      """
+    When I run `rondo loop -q --agent other --max-iterations 1 -- ./worker.sh`
+    And the database performs "CREATE ROLE team LOGIN"
+    And I run `rondo store grant team --as runner --agents 'team-*'`
+    Then the exit code is 0
+    When I run `rondo store grants --json`
+    Then stdout mentions "[{\"role\":\"team\",\"as\":\"runner\",\"agents\":[\"team-*\"]}]"
+    When I connect as the role "team"
+    And I run `rondo loop -q --agent team-one --max-iterations 2 -- ./worker.sh`
+    Then the exit code is 5
+    When I run `rondo runs`
+    Then stdout mentions "team-one"
+    And stdout does not mention "other"
+    When I run `rondo loop -q --agent other --max-iterations 1 -- ./worker.sh`
+    Then the exit code is 2
+    And stderr mentions "may not create runs of the agent other: it has no right for this agent"
+    When I run `rondo policy set strict.cedar`
+    Then the exit code is 2
+    And stderr mentions "it needs the right operator, and has runner"
+    When I run `rondo gc --older-than 1s`
+    Then the exit code is 2
+    And stderr mentions "the role team may not"
+    When I run `rondo store grant team --as operator`
+    Then the exit code is 2
+    When I run `rondo doctor`
+    Then the exit code is 0
+    And stdout mentions "team, runner of the agents team-*"
+
   Scenario: A password is shown and kept nowhere
     Given a PostgreSQL store with a password
     And a worker that stops to wait in iteration 1

@@ -91,6 +91,10 @@ When("the database performs {string}", async function (sql) {
   await this.postgres.perform(`sql a ${sql}`);
 });
 
+When("I connect as the role {string}", function (role) {
+  this.env.RONDO_STORE = this.postgres.address.replace("//rondo@", `//${role}@`);
+});
+
 When("the database starts again", async function () {
   await this.postgres.perform("start a");
 });

@@ -23,6 +23,41 @@ const struct command store_commands[] = {
         .run = cmd_store_check,
     },
     {
+        .name = "store grant",
+        .synopsis = "[OPTION...] ROLE",
+        .help = "Let a role of the database use its store",
+        .description =
+            "Gives a role of a PostgreSQL database rights in the store there, in place of those "
+            "that "
+            "it has. A reader sees runs with their events, and budgets. A runner also creates and "
+            "executes runs, and cannot change policies, sinks and tokens or delete runs. An "
+            "operator "
+            "can do all that. With --agents, the role sees and executes only runs of these agents; "
+            "what all agents share (warnings, requests to people, requests to start runs) it "
+            "neither "
+            "reads nor changes, so it is for rondo run and rondo loop, not for a server. "
+            "The database checks every access, and programs that are connected have the new rights "
+            "at "
+            "once. Only the owner of the schema can give rights. Create the role first "
+            "(createuser).",
+        .examples = "rondo store grant worker --as runner\tservers that execute all runs\n"
+                    "rondo store grant team_a --as runner --agents 'a-*'\tonly agents of one team\n"
+                    "rondo store grant auditor\tto read everything that is no secret",
+        .options = store_grant_options,
+        .run = cmd_store_grant,
+    },
+    {
+        .name = "store grants",
+        .synopsis = "[OPTION...]",
+        .help = "List the rights of roles in a store",
+        .description =
+            "Lists the roles of a PostgreSQL database that have rights in the store there: "
+            "name, kind of rights, and agents.",
+        .examples = "rondo store grants --json",
+        .options = store_grants_options,
+        .run = cmd_store_grants,
+    },
+    {
         .name = "store migrate",
         .synopsis = "[OPTION...] [STORE]",
         .help = "Bring the schema of a store up to date",
@@ -42,6 +77,17 @@ const struct command store_commands[] = {
         .options = store_migrate_options,
         .completes = COMPLETE_FILE,
         .run = cmd_store_migrate,
+    },
+    {
+        .name = "store revoke",
+        .synopsis = "[OPTION...] ROLE",
+        .help = "Take a role's rights in a store",
+        .description =
+            "Takes all rights in the store from a role of its PostgreSQL database. The next "
+            "access of programs that are connected as this role is refused.",
+        .examples = "rondo store revoke team_a",
+        .options = store_revoke_options,
+        .run = cmd_store_revoke,
     },
     {0},
 };

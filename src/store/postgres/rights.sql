@@ -1,0 +1,253 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- What roles of the database may do. It follows the other functions of schema.sql.
+--
+-- A role that is not the owner of the schema writes to no table. It reads tables under row policies,
+-- and changes them by functions, which run as the owner (SECURITY DEFINER) and check what session_user
+-- may do: current_user is the owner in them. To see no difference to what does not exist, what
+-- another's agent has is not there (RD001); what needs another right is refused (RD006).
+-- Ranks: 1 reader, 2 runner, 3 operator, 4 the owner of the schema and superusers; 0 nothing.
+
+CREATE FUNCTION {s}.rank_of_caller() RETURNS bigint LANGUAGE plpgsql STABLE AS $$
+BEGIN
+  IF session_user = current_user OR pg_catalog.pg_has_role(session_user, current_user, 'USAGE') THEN
+    RETURN 4;
+  END IF;
+  RETURN coalesce((SELECT r.rank FROM {s}.rights r WHERE r.role = session_user::text), 0);
+END $$;
+
+CREATE FUNCTION {s}.sees(p_agent text) RETURNS boolean LANGUAGE plpgsql STABLE AS $$
+BEGIN
+  RETURN EXISTS (SELECT FROM {s}.rights r CROSS JOIN unnest(r.agents) AS a WHERE
+      r.role = session_user::text AND CASE WHEN right(a, 1) = '*'
+        THEN pg_catalog.starts_with(p_agent, left(a, -1)) ELSE p_agent = a END)
+    OR {s}.rank_of_caller() = 4;
+END $$;
+
+CREATE FUNCTION {s}.sees_all() RETURNS boolean LANGUAGE plpgsql STABLE AS $$
+BEGIN
+  RETURN EXISTS (SELECT FROM {s}.rights r WHERE r.role = session_user::text AND '*' = ANY (r.agents))
+    OR {s}.rank_of_caller() = 4;
+END $$;
+
+CREATE FUNCTION {s}.sees_run(p_key bigint) RETURNS boolean LANGUAGE plpgsql STABLE AS $$
+BEGIN
+  RETURN EXISTS (SELECT FROM {s}.runs r WHERE r.key = p_key AND {s}.sees(r.agent_id));
+END $$;
+
+CREATE FUNCTION {s}.sees_owner(p_key bigint) RETURNS boolean LANGUAGE plpgsql STABLE AS $$
+BEGIN
+  RETURN EXISTS (SELECT FROM {s}.memory_owners o WHERE o.key = p_key AND {s}.sees(o.name));
+END $$;
+
+CREATE FUNCTION {s}.demand(p_rank bigint, p_what text) RETURNS void LANGUAGE plpgsql STABLE AS $$
+DECLARE has bigint := {s}.rank_of_caller(); names text[] := '{reader,runner,operator,owner}';
+BEGIN
+  IF has < p_rank THEN
+    RAISE EXCEPTION 'the role % may not %: it needs the right %, and has %', session_user, p_what,
+      names[p_rank], coalesce(names[nullif(has, 0)], 'none') USING ERRCODE = 'RD006';
+  END IF;
+END $$;
+
+CREATE FUNCTION {s}.demand_agent(p_agent text, p_what text) RETURNS void
+LANGUAGE plpgsql STABLE AS $$
+BEGIN
+  IF NOT {s}.sees(p_agent) THEN
+    RAISE EXCEPTION 'the role % may not % %: it has no right for this agent', session_user, p_what,
+      p_agent USING ERRCODE = 'RD006';
+  END IF;
+END $$;
+
+-- Whether the scope of a collection has a key in what the caller sees. Keys with a scope begin with
+-- the id of a run or the name of an agent, up to a slash.
+CREATE FUNCTION {s}.sees_key(p_scope text, p_key bytea) RETURNS boolean
+LANGUAGE plpgsql STABLE AS $$
+DECLARE k text;
+BEGIN
+  IF p_scope = 'shared' OR {s}.sees_all() THEN
+    RETURN true;
+  END IF;
+  IF p_scope = 'all' THEN
+    RETURN false;
+  END IF;
+  BEGIN
+    k := pg_catalog.split_part(pg_catalog.convert_from(p_key, 'UTF8'), '/', 1);
+  EXCEPTION WHEN OTHERS THEN
+    RETURN false;
+  END;
+  IF p_scope = 'run' THEN
+    RETURN EXISTS (SELECT FROM {s}.runs r WHERE r.id = k AND {s}.sees(r.agent_id));
+  END IF;
+  RETURN {s}.sees(k);
+END $$;
+
+CREATE FUNCTION {s}.sees_document(p_collection text, p_key bytea) RETURNS boolean
+LANGUAGE plpgsql STABLE AS $$
+DECLARE c {s}.collections; has bigint := {s}.rank_of_caller();
+BEGIN
+  SELECT * INTO c FROM {s}.collections x WHERE x.name = p_collection;
+  RETURN has >= coalesce(c.reads, 3) AND {s}.sees_key(coalesce(c.scope, 'all'), p_key);
+END $$;
+
+-- Refuse to read a collection, in place of showing it empty.
+CREATE FUNCTION {s}.reads(p_collection text) RETURNS boolean LANGUAGE plpgsql STABLE AS $$
+DECLARE c {s}.collections;
+BEGIN
+  IF session_user <> current_user THEN
+    SELECT * INTO c FROM {s}.collections x WHERE x.name = p_collection;
+    PERFORM {s}.demand(coalesce(c.reads, 3), 'read documents of the collection ' || p_collection);
+    IF coalesce(c.scope, 'all') = 'all' AND NOT {s}.sees_all() THEN
+      RAISE EXCEPTION 'the role % may not read documents of the collection %: it needs rights for all agents',
+        session_user, p_collection USING ERRCODE = 'RD006';
+    END IF;
+  END IF;
+  RETURN true;
+END $$;
+
+CREATE FUNCTION {s}.demand_document(p_collection text, p_key bytea, p_is_range boolean)
+RETURNS void LANGUAGE plpgsql STABLE AS $$
+DECLARE c {s}.collections;
+BEGIN
+  SELECT * INTO c FROM {s}.collections x WHERE x.name = p_collection;
+  PERFORM {s}.demand(coalesce(c.writes, 3), 'change documents of the collection ' || p_collection);
+  IF NOT {s}.sees_key(CASE WHEN p_is_range OR c.writes > 2 THEN 'all'
+      ELSE coalesce(c.scope, 'all') END, p_key) THEN
+    RAISE EXCEPTION 'the role % may not change this document of the collection %: it has no right for its agent',
+      session_user, p_collection USING ERRCODE = 'RD006';
+  END IF;
+END $$;
+
+CREATE FUNCTION {s}.my_rights(OUT role text, OUT rank bigint, OUT agents text,
+  OUT is_superuser boolean, OUT has_policies boolean) LANGUAGE plpgsql STABLE AS $$
+BEGIN
+  role := session_user;
+  rank := {s}.rank_of_caller();
+  agents := coalesce((SELECT pg_catalog.array_to_string(r.agents, ' ') FROM {s}.rights r
+    WHERE r.role = session_user::text AND my_rights.rank < 4), '');
+  is_superuser := (SELECT r.rolsuper FROM pg_catalog.pg_roles r WHERE r.rolname = session_user);
+  has_policies := EXISTS (SELECT FROM {s}.documents d WHERE d.collection = 'policies');
+END $$;
+
+-- Whose functions a role may call; others are called by these functions only. A function that is not
+-- listed here is the owner's.
+CREATE FUNCTION {s}.function_ranks() RETURNS TABLE (name text, rank bigint)
+LANGUAGE plpgsql IMMUTABLE AS $$
+BEGIN
+  RETURN QUERY VALUES
+    ('moment', 1::bigint), ('sees', 1), ('sees_all', 1), ('sees_run', 1), ('sees_owner', 1),
+    ('sees_document', 1), ('reads', 1), ('my_rights', 1), ('position_end', 1),
+    ('position_end_of_ours', 1), ('this_system', 1), ('note_system', 1), ('search_memories', 1),
+    ('lock_events', 2), ('create_run', 2), ('claim_run', 2), ('was_claimed', 2), ('end_lease', 2),
+    ('renew_leases', 2), ('commit_batch', 2), ('post_letter', 2), ('record_policy', 2),
+    ('change_documents', 2), ('lock_documents', 2), ('reserve_memories', 2), ('add_memory', 2),
+    ('forget_memories', 2), ('prune_memories', 2), ('consolidate_memory', 2), ('embed_memory', 2),
+    ('collect', 3);
+END $$;
+
+-- Take everything from a role, and give it what its row in `rights` says.
+CREATE FUNCTION {s}.apply_rights(p_role text) RETURNS void LANGUAGE plpgsql VOLATILE AS $$
+DECLARE f text; columns text; has bigint;
+BEGIN
+  SELECT r.rank INTO has FROM {s}.rights r WHERE r.role = p_role;
+  EXECUTE pg_catalog.format('REVOKE ALL ON ALL TABLES IN SCHEMA {s} FROM %I', p_role);
+  EXECUTE pg_catalog.format('REVOKE ALL ON ALL ROUTINES IN SCHEMA {s} FROM %I', p_role);
+  EXECUTE pg_catalog.format('REVOKE ALL ON SCHEMA {s} FROM %I', p_role);
+  -- Revoking a table's rights takes those of its columns, too.
+  IF has IS NULL THEN
+    RETURN;
+  END IF;
+  EXECUTE pg_catalog.format('GRANT USAGE ON SCHEMA {s} TO %I', p_role);
+  EXECUTE pg_catalog.format('GRANT SELECT ON {s}.meta, {s}.events, {s}.checkpoints, {s}.interims,
+    {s}.letters, {s}.policy_texts, {s}.policy_changes, {s}.documents, {s}.memory_owners, {s}.memories,
+    {s}.memory_vectors TO %I', p_role);
+  SELECT pg_catalog.string_agg(pg_catalog.quote_ident(a.attname), ', ') INTO columns
+    FROM pg_catalog.pg_attribute a WHERE a.attrelid = '{s}.runs'::regclass AND a.attnum > 0
+      AND NOT a.attisdropped AND a.attname <> 'claim';
+  EXECUTE pg_catalog.format('GRANT SELECT (%s) ON {s}.runs TO %I', columns, p_role);
+  FOR f IN SELECT p.oid::regprocedure FROM pg_catalog.pg_proc p JOIN {s}.function_ranks() r
+      ON r.name = p.proname::text WHERE p.pronamespace = '{s}'::regnamespace AND r.rank <= has LOOP
+    EXECUTE pg_catalog.format('GRANT EXECUTE ON FUNCTION %s TO %I', f, p_role);
+  END LOOP;
+END $$;
+
+CREATE FUNCTION {s}.grant_rights(p_role text, p_rank bigint, p_agents text[]) RETURNS void
+LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+  IF NOT EXISTS (SELECT FROM pg_catalog.pg_roles r WHERE r.rolname = p_role) THEN
+    RAISE EXCEPTION 'there is no role % in the database (CREATE ROLE)', p_role USING ERRCODE = 'RD001';
+  END IF;
+  IF pg_catalog.pg_has_role(p_role, (SELECT n.nspowner FROM pg_catalog.pg_namespace n
+      WHERE n.oid = '{s}'::regnamespace), 'MEMBER') THEN
+    RAISE EXCEPTION 'the role % is a superuser or the owner of the schema, and may do everything; use another one',
+      p_role USING ERRCODE = 'RD002';
+  END IF;
+  INSERT INTO {s}.rights VALUES (p_role, p_rank, p_agents) ON CONFLICT (role) DO UPDATE
+    SET rank = p_rank, agents = p_agents;
+  PERFORM {s}.apply_rights(p_role);
+END $$;
+
+CREATE FUNCTION {s}.revoke_rights(p_role text) RETURNS void LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+  DELETE FROM {s}.rights r WHERE r.role = p_role;
+  IF NOT FOUND THEN
+    RAISE EXCEPTION 'the role % has no rights here', p_role USING ERRCODE = 'RD001';
+  END IF;
+  IF EXISTS (SELECT FROM pg_catalog.pg_roles r WHERE r.rolname = p_role) THEN
+    PERFORM {s}.apply_rights(p_role);
+  END IF;
+END $$;
+
+-- Collections of documents: who reads and who changes them, and what of them a role sees that has
+-- rights for some agents only: agent and run, what the key begins with; shared, everything; all,
+-- nothing. Others are the operators'.
+DELETE FROM {s}.collections;
+INSERT INTO {s}.collections VALUES
+  ('policies', 1, 3, 'shared'),
+  ('budgets', 1, 2, 'agent'),
+  ('follow-up', 1, 2, 'agent'), ('follow-up-guard', 1, 2, 'agent'), ('follow-up-due', 1, 2, 'agent'),
+  ('consolidations', 1, 2, 'agent'), ('consolidation-due', 1, 2, 'run'),
+  ('orphan', 1, 2, 'run'), ('managed', 1, 2, 'run'),
+  ('warning', 1, 2, 'all'), ('notice', 1, 2, 'all'), ('monitor', 1, 2, 'all'),
+  ('monitor-run', 1, 2, 'run'), ('telemetry', 2, 2, 'all'), ('probe', 2, 2, 'shared'),
+  ('source', 1, 2, 'all'), ('source-mark', 2, 2, 'all'), ('start-request', 2, 2, 'all'),
+  ('start-key', 2, 2, 'all'), ('start-refusal', 2, 2, 'all'), ('conversation', 2, 2, 'all'),
+  ('work-item', 1, 2, 'all'), ('work-request', 1, 2, 'all'), ('work-trouble', 1, 2, 'all'),
+  ('document-page', 2, 2, 'all'), ('document-vector', 2, 2, 'all'),
+  ('handoff', 2, 2, 'all'), ('handoff-open', 2, 2, 'all'), ('handoff-count', 2, 2, 'all'),
+  ('handoff-action', 2, 2, 'all'), ('handoff-body', 2, 2, 'all'), ('handoff-thread', 2, 2, 'all'),
+  ('handoff-outbox', 2, 2, 'all'), ('handoff-once', 2, 2, 'all'), ('handoff-clock', 2, 2, 'all'),
+  ('audit', 1, 2, 'all'), ('audit-head', 1, 2, 'all'), ('audit-signed-head', 1, 2, 'all'),
+  ('desks-in-reach', 2, 2, 'all'), ('lane', 2, 2, 'agent'), ('evaluation', 2, 2, 'all'),
+  ('outbox-cursor', 2, 2, 'all'), ('delivery-dead-letter', 2, 2, 'all'),
+  ('intake-dead-letter', 2, 2, 'all'), ('signature-id', 2, 2, 'all'),
+  ('idempotency', 2, 2, 'all'), ('idempotency-age', 2, 2, 'all'),
+  ('delivery', 2, 2, 'all'), ('dead-letter', 2, 2, 'all'), ('sink', 2, 3, 'all'),
+  ('token', 2, 3, 'all'), ('token-name', 2, 3, 'all'), ('token-use', 2, 2, 'all');
+
+CREATE POLICY own ON {s}.runs USING ((SELECT {s}.sees_all()) OR {s}.sees(agent_id));
+CREATE POLICY own ON {s}.events USING ((SELECT {s}.sees_all()) OR {s}.sees_run(run));
+CREATE POLICY own ON {s}.checkpoints USING ((SELECT {s}.sees_all()) OR {s}.sees_run(run));
+CREATE POLICY own ON {s}.interims USING ((SELECT {s}.sees_all()) OR {s}.sees_run(run));
+CREATE POLICY own ON {s}.letters USING ((SELECT {s}.sees_all()) OR {s}.sees_run(run));
+CREATE POLICY own ON {s}.documents USING ({s}.sees_document(collection, key));
+CREATE POLICY own ON {s}.memory_owners USING ((SELECT {s}.sees_all()) OR {s}.sees(name));
+CREATE POLICY own ON {s}.memories USING ((SELECT {s}.sees_all()) OR {s}.sees_owner(owner));
+CREATE POLICY own ON {s}.memory_vectors USING ((SELECT {s}.sees_all()) OR {s}.sees_owner(owner));
+
+-- Nobody else's functions, operators and types are found in place of those that are meant: pg_temp,
+-- where every role can make some, comes last. Functions in SQL have no such setting, because they are put
+-- into the statements that call them: they name exact types. Functions that only others call have
+-- theirs; setting it again would only cost time. search_memories() reads what its caller sees.
+DO $$
+DECLARE f record;
+BEGIN
+  FOR f IN SELECT p.oid::regprocedure AS name, p.proname FROM pg_catalog.pg_proc p
+      JOIN pg_catalog.pg_language l ON l.oid = p.prolang
+      WHERE p.pronamespace = '{s}'::regnamespace AND l.lanname = 'plpgsql' AND p.proname NOT IN
+        ('position_base', 'append_events', 'lock_agent', 'lock_others', 'clear_others') LOOP
+    EXECUTE pg_catalog.format('ALTER FUNCTION %s SECURITY %s SET search_path = pg_catalog, pg_temp',
+      f.name, CASE WHEN f.proname IN ('search_memories', 'apply_rights', 'grant_rights',
+        'revoke_rights') THEN 'INVOKER' ELSE 'DEFINER' END);
+  END LOOP;
+  REVOKE ALL ON ALL ROUTINES IN SCHEMA {s} FROM PUBLIC;
+  PERFORM {s}.apply_rights(r.role) FROM {s}.rights r JOIN pg_catalog.pg_roles u ON u.rolname = r.role;
+END $$;
