@@ -8,6 +8,7 @@
 #include "base/buf.h"
 #include "by_hand.h"
 #include "cutter.h"
+#include "store/postgres/internal.h"
 #include "store/postgres/postgres.h"
 #include "support/postgres.h"
 
@@ -358,6 +359,7 @@ SERVER_TEST(a_transaction_of_another_program_does_not_hold_readers_back)
 /** One of the servers that commit over the same runs. */
 struct crossing {
     pthread_t thread;
+    const struct postgres_store *claimer; /**< whose claims they are; each proves them as its own */
     bool is_backwards;
     unsigned failures;
 };
@@ -378,6 +380,8 @@ static void *commit_crosswise(void *argument)
 {
     struct crossing *crossing = argument;
     struct store *store = open_store();
+    struct postgres_store *same = (struct postgres_store *)store;
+    memcpy(same->secret, crossing->claimer->secret, sizeof(same->secret));
     struct test_id ids[CROSSING_RUNS];
     struct store_batch batches[CROSSING_RUNS];
     const struct store_batch *list[CROSSING_RUNS];
@@ -411,6 +415,7 @@ SERVER_TEST(groups_of_several_servers_do_not_wait_in_a_circle)
     }
     perform("SELECT pg_stat_reset()");
     for (size_t i = 0; i < 4; i++) {
+        crossings[i].claimer = (const struct postgres_store *)store;
         assert_int_equal(
             pthread_create(&crossings[i].thread, NULL, commit_crosswise, &crossings[i]), 0);
     }
