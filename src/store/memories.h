@@ -36,7 +36,7 @@ struct store_memory {
     const char *grams; /**< further words by which it is found; not given when reading */
     double score;      /**< of a search: higher is better; else 0 */
     /** The vector of the content, as the layer above encodes it, and the model that made it. Given
-     *  when reading vectors, which gives neither texts nor numbers but id, kind and created_ns. */
+     *  when reading vectors, which gives of the rest only id, kind and created_ns. */
     const void *vector;
     size_t vector_len;
     const char *vector_model;
@@ -65,7 +65,7 @@ struct store_memory_word {
 /** What to read of vectors. */
 enum store_vectors {
     STORE_VECTORS_NONE = 0,
-    STORE_VECTORS_GIVEN,   /**< those of vector_model, in the order of ids */
+    STORE_VECTORS_GIVEN,   /**< those of vector_model (NULL = of any), in the order of ids */
     STORE_VECTORS_MISSING, /**< memories that have none of vector_model, in the order of ids */
 };
 
@@ -82,7 +82,7 @@ struct store_memory_query {
     enum store_vectors vectors; /**< not for a search; then all but owner, kinds,
                                      category and limit is ignored of the rest */
     const char *vector_model;
-    int64_t after_id; /**< STORE_VECTORS_MISSING: only ids after this one */
+    int64_t after_id; /**< of vectors: only ids after this one */
     uint32_t limit;   /**< 0 = all; a search gives at most LIMIT_MEMORY_FOUND */
 };
 

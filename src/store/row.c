@@ -334,7 +334,19 @@ int row_vector(struct checked_row row, struct store_memory *ret_memory, struct r
     };
     ret_memory->vector =
         blob(&row, 3, 1, (size_t)LIMIT_MEMORY_VECTOR_BYTES, &ret_memory->vector_len);
+    ret_memory->vector_model = text(&row, 4, 1, LIMIT_MEMORY_MODEL_LEN);
     return finish(&row, "a vector", err);
+}
+
+int row_memory_owner(struct checked_row row, struct store_memory_owner *ret_owner,
+                     struct rondo_error *err)
+{
+    *ret_owner = (struct store_memory_owner){
+        .key = number(&row, 0, 1, INT64_MAX / LIMIT_MEMORY_IDS - 1),
+        .name = text(&row, 1, 1, LIMIT_MEMORY_OWNER_LEN),
+        .last = number(&row, 2, 0, LIMIT_MEMORY_IDS - 1),
+    };
+    return finish(&row, "an owner of memories", err);
 }
 
 int row_numbers(struct checked_row row, int count, const char *what, struct rondo_error *err)

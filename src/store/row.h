@@ -71,7 +71,10 @@ int row_document(struct checked_row row, struct store_document *ret_document,
                  struct rondo_error *err);
 /** Columns MEMORY_COLUMNS and the score. */
 int row_memory(struct checked_row row, struct store_memory *ret_memory, struct rondo_error *err);
-/** A row of id, kind, time and vector. */
+/** A row of id, kind, time, vector and model. */
 int row_vector(struct checked_row row, struct store_memory *ret_memory, struct rondo_error *err);
+/** A row of key, name and last number. */
+int row_memory_owner(struct checked_row row, struct store_memory_owner *ret_owner,
+                     struct rondo_error *err);
 /** A row of so many numbers that are not negative, or NULL. @param what the row, for the error */
 int row_numbers(struct checked_row row, int count, const char *what, struct rondo_error *err);

@@ -304,6 +304,60 @@ static int decide_by_seq(const struct rules_row *row, const struct store_batch *
         batch->run_id, (unsigned long long)row->last_seq, (unsigned long long)batch->first_seq);
 }
 
+static int check_parts_of_runs(const struct store_piece *piece, struct rondo_error *err)
+{
+    int r = check_events(piece->events, piece->event_count, err);
+    for (size_t i = 0; r == 0 && i < piece->run_count; i++) {
+        r = rules_check_new_run(&piece->runs[i], NULL, 0, err);
+    }
+    for (size_t i = 0; r == 0 && i < piece->checkpoint_count; i++) {
+        const struct store_run_checkpoint *part = &piece->checkpoints[i];
+        r = part->is_interim ? check_interim(&part->checkpoint, err)
+                             : check_checkpoint(&part->checkpoint, err);
+    }
+    for (size_t i = 0; r == 0 && i < piece->letter_count; i++) {
+        r = rules_check_letter(piece->letters[i].kind, piece->letters[i].data, err);
+    }
+    return r;
+}
+
+static int check_document(const struct store_document *document, struct rondo_error *err)
+{
+    const struct store_change change = {.kind = STORE_PUT,
+                                        .collection = document->collection,
+                                        .key = document->key,
+                                        .data = document->data,
+                                        .data_len = document->data_len};
+    return rules_check_change(&change, err);
+}
+
+int rules_check_piece(const struct store_piece *piece, struct rondo_error *err)
+{
+    int r = check_parts_of_runs(piece, err);
+    for (size_t i = 0; r == 0 && i < piece->document_count; i++) {
+        r = check_document(&piece->documents[i], err);
+    }
+    for (size_t i = 0; r == 0 && i < piece->policy_count; i++) {
+        r = rules_check_policy(&piece->policies[i], err);
+    }
+    for (size_t i = 0; r == 0 && i < piece->owner_count; i++) {
+        r = rules_check_memory_owner(piece->owners[i].name, err);
+    }
+    r = r < 0 ? r : rules_check_memories(piece->memories, piece->memory_count, err);
+    for (size_t i = 0; r == 0 && i < piece->mark_count; i++) {
+        r = rules_check_change(&piece->marks[i], err);
+    }
+    return r;
+}
+
+struct store_run rules_imported_run(const struct store_run *run)
+{
+    struct store_run row = *run;
+    /* A lease that ended long ago: the run stays one whose process is gone. */
+    row.lease_until_ns = run->owner[0] != '\0' ? 1 : 0;
+    return row;
+}
+
 int rules_decide(const struct rules_row *row, const struct store_batch *batch,
                  enum store_commit_outcome *ret_outcome, struct rondo_error *err)
 {

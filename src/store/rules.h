@@ -32,6 +32,12 @@ int rules_check_policy(const struct store_policy_change *change, struct rondo_er
 /** Refuse a change of a document whose names, data or condition are not allowed. */
 int rules_check_change(const struct store_change *change, struct rondo_error *err);
 
+/** Refuse a piece with a part that does not fit its limits. */
+int rules_check_piece(const struct store_piece *piece, struct rondo_error *err);
+
+/** The row of a run as a piece has it: of who held it only the name stays. */
+struct store_run rules_imported_run(const struct store_run *run);
+
 /** The change that an update makes. @param data what its function returned */
 struct store_change rules_change_of(const struct store_update *update, const struct buf *data);
 

@@ -310,6 +310,48 @@ struct store_document_query {
     uint32_t limit; /**< 0 = all */
 };
 
+/** Whoever has memories: an agent, or the name by which agents share them. */
+struct store_memory_owner {
+    int64_t key; /**< an id of its memories is key * LIMIT_MEMORY_IDS + number */
+    const char *name;
+    int64_t last; /**< number that was given last */
+};
+
+/** A checkpoint or an interim with the run that it is of. */
+struct store_run_checkpoint {
+    const char *run_id;
+    bool is_interim;
+    struct store_checkpoint checkpoint;
+};
+
+/**
+ * A piece of another store, as reading gives it. Runs come before what they have, of a run the
+ * events from seq 1 on and checkpoints with their numbers ascending, owners before memories.
+ */
+struct store_piece {
+    /** As they become; last_seq is ignored. One that has an owner keeps its name, but no lease. */
+    const struct store_run *runs;
+    size_t run_count;
+    /** Of runs that are there, each at its position, which must be above those of its run. */
+    const struct store_event *events;
+    size_t event_count;
+    const struct store_run_checkpoint *checkpoints;
+    size_t checkpoint_count;
+    const struct store_letter *letters; /**< they get new ids */
+    size_t letter_count;
+    const struct store_document *documents; /**< with their versions and times */
+    size_t document_count;
+    const struct store_policy_change *policies; /**< with their numbers */
+    size_t policy_count;
+    const struct store_memory_owner *owners;
+    size_t owner_count;
+    const struct store_memory_change *memories;
+    size_t memory_count;
+    uint64_t last_position;           /**< new events get higher positions; 0 = as before */
+    const struct store_change *marks; /**< documents that say how far a copy is */
+    size_t mark_count;
+};
+
 struct store_gc_request {
     int64_t ended_before_ns; /**< runs that ended before this time are deleted whole */
     bool is_dry_run;
@@ -348,11 +390,13 @@ typedef bool store_checkpoint_fn(const struct store_checkpoint *checkpoint, void
 typedef bool store_letter_fn(const struct store_letter *letter, void *context);
 typedef bool store_policy_fn(const struct store_policy_change *change, void *context);
 typedef bool store_document_fn(const struct store_document *document, void *context);
+typedef bool store_memory_owner_fn(const struct store_memory_owner *owner, void *context);
 
 /**
- * The operations of a back end. Each returns 0 or a negative code with `err` filled; no member is
- * optional. RONDO_ERR_FULL and RONDO_ERR_IO mean that trying again later may help; after any error
- * of `commit` it is unknown whether the batches were applied, and promise 4 resolves that.
+ * The operations of a back end. Each returns 0 or a negative code with `err` filled; a member that
+ * is optional says so. RONDO_ERR_FULL and RONDO_ERR_IO mean that trying again later may help; after
+ * any error of `commit` it is unknown whether the batches were applied, and promise 4 resolves
+ * that.
  */
 struct store_ops {
     const char *name; /**< "sqlite", "memory", ... */
@@ -532,6 +576,27 @@ struct store_ops {
 
     /** Check the store thoroughly. */
     int (*health)(struct store *store, struct store_health *ret_health, struct rondo_error *err);
+
+    /**
+     * Optional (NULL), as `import`. Read owners of memories in the order of their keys.
+     * @param after_key only owners with a higher key
+     */
+    int (*read_memory_owners)(struct store *store, int64_t after_key, store_memory_owner_fn *fn,
+                              void *context, struct rondo_error *err);
+
+    /**
+     * Optional (NULL): no store is copied to one without it. Write a piece of another store, all of
+     * it or nothing, durable on return. Nobody else uses the store meanwhile.
+     * @param ret_is_applied false when a mark was not of the version that its change requires:
+     * nothing was written then
+     * RONDO_ERR_STATE when a part is there already or does not follow what is there,
+     * RONDO_ERR_NOT_FOUND for a part of a run that is not there, RONDO_ERR_INVALID and
+     * RONDO_ERR_LIMIT for content that is not allowed, RONDO_ERR_DENIED without the right to write
+     * to all tables. After any other error it is unknown whether the piece was written; the marks
+     * tell.
+     */
+    int (*import)(struct store *store, const struct store_piece *piece, bool *ret_is_applied,
+                  struct rondo_error *err);
 };
 
 /** Common head of every back end's store object. */

@@ -44,7 +44,7 @@ struct commit_group {
     size_t document_count;
 };
 
-static void add_content(struct postgres_query *query, const struct store_checkpoint *checkpoint)
+void postgres_add_content(struct postgres_query *query, const struct store_checkpoint *checkpoint)
 {
     if (checkpoint == NULL) {
         for (int i = 0; i < 5; i++) {
@@ -90,8 +90,8 @@ static void add_batch(struct postgres_query *query, const struct postgres_store 
     } else {
         postgres_add_null_number(query);
     }
-    add_content(query, batch->checkpoint);
-    add_content(query, batch->interim);
+    postgres_add_content(query, batch->checkpoint);
+    postgres_add_content(query, batch->interim);
     postgres_add_number(query, postgres_claim_number(store, batch->run_id));
 }
 

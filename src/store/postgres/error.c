@@ -20,6 +20,7 @@ static const struct meaning {
     {"08", RONDO_ERR_IO, "the connection was lost; Rondo reconnects at the next attempt"},
     {"22021", RONDO_ERR_INVALID, "a text is not UTF-8"},
     {"22P05", RONDO_ERR_INVALID, "a text cannot be stored"},
+    {"23505", RONDO_ERR_STATE, "it is there already"},
     {"25006", RONDO_ERR_IO,
      "the server only reads (a standby?); name all servers in the address, with "
      "target_session_attrs=read-write"},

@@ -233,6 +233,8 @@ void postgres_add_summary(struct postgres_query *query, const struct store_summa
 /** Add three arrays: the times, types and data of events. */
 void postgres_add_events(struct postgres_query *query, const struct store_event *events,
                          size_t count);
+/** Add the columns from `seq` to `state`, which checkpoints and interims have. NULL = nulls */
+void postgres_add_content(struct postgres_query *query, const struct store_checkpoint *checkpoint);
 /** Make the query of one change of a memory. */
 void postgres_add_memory_change(struct postgres_query *query,
                                 const struct store_memory_change *change);
@@ -297,6 +299,11 @@ int postgres_change_memories(struct store *store, const struct store_memory_chan
                              size_t count, uint64_t *ret_changed, struct rondo_error *err);
 int postgres_read_memories(struct store *store, const struct store_memory_query *query,
                            store_memory_fn *fn, void *context, struct rondo_error *err);
+int postgres_read_memory_owners(struct store *store, int64_t after_key, store_memory_owner_fn *fn,
+                                void *context, struct rondo_error *err);
+/* import.c */
+int postgres_import(struct store *store, const struct store_piece *piece, bool *ret_is_applied,
+                    struct rondo_error *err);
 /* upkeep.c */
 int postgres_gc(struct store *store, const struct store_gc_request *request,
                 struct store_gc_result *ret_result, struct rondo_error *err);

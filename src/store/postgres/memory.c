@@ -230,9 +230,7 @@ static void add_question(struct postgres_query *query, const struct store_memory
         postgres_add_text(query, asked->category);
         postgres_add_text(query, asked->vector_model);
         postgres_add_limit(query, asked->limit);
-        if (!are_given) {
-            postgres_add_number(query, asked->after_id);
-        }
+        postgres_add_number(query, asked->after_id);
     } else if (asked->id != 0) {
         query->which = PG_MEMORY_GET;
         postgres_add_number(query, asked->id);
@@ -267,6 +265,29 @@ int postgres_read_memories(struct store *base, const struct store_memory_query *
         struct store_memory memory;
         r = are_vectors ? row_vector(row, &memory, err) : row_memory(row, &memory, err);
         if (r < 0 || !fn(&memory, context)) {
+            break;
+        }
+    }
+    postgres_read_end(&reading);
+    return r < 0 ? r : 0;
+}
+
+int postgres_read_memory_owners(struct store *base, int64_t after_key, store_memory_owner_fn *fn,
+                                void *context, struct rondo_error *err)
+{
+    struct postgres_store *store = (struct postgres_store *)base;
+    struct postgres_reading reading;
+    auto_query struct postgres_query query = {.which = PG_MEMORY_OWNER_LIST};
+    postgres_add_number(&query, after_key);
+    int r = postgres_read_begin(store, &query, "read owners of memories", &reading, err);
+    if (r < 0) {
+        return r;
+    }
+    while ((r = postgres_read_row(&reading, err)) == 1) {
+        struct checked_row row = postgres_row(store, reading.row, 0);
+        struct store_memory_owner owner;
+        r = row_memory_owner(row, &owner, err);
+        if (r < 0 || !fn(&owner, context)) {
             break;
         }
     }

@@ -157,15 +157,66 @@ const char *const postgres_statements[PG_COUNT] = {
         MEMORY_SELECT("f.score") "JOIN {s}.search_memories($1, $2, $3, $4, $5) f ON f.memory = m.id"
                                  " ORDER BY f.score DESC, m.created_ns DESC, m.id DESC",
     [PG_VECTOR_LIST] =
-        "SELECT v.id, v.kind, v.created_ns, v.vector FROM {s}.memory_vectors v"
+        "SELECT v.id, v.kind, v.created_ns, v.vector, v.model FROM {s}.memory_vectors v"
         " WHERE ($1::text IS NULL OR v.owner = (SELECT key FROM {s}.memory_owners WHERE name = $1))"
         " AND ($2 >> v.kind::int) & 1::bigint = 1 AND ($3::text IS NULL OR v.category = $3)"
-        " AND v.model = $4 ORDER BY v.id LIMIT $5",
+        " AND ($4::text IS NULL OR v.model = $4) AND v.id > $6 ORDER BY v.id LIMIT $5",
     [PG_VECTOR_MISSING] = MEMORY_SELECT(
         "0") "WHERE m.id > $6"
              " AND ($1::text IS NULL OR o.name = $1) AND ($2 >> m.kind::int) & 1::bigint = 1"
              " AND ($3::text IS NULL OR m.category = $3) AND NOT EXISTS (SELECT FROM"
              " {s}.memory_vectors v WHERE v.id = m.id AND v.model = $4) ORDER BY m.id LIMIT $5",
+
+    [PG_MEMORY_OWNER_LIST] =
+        "SELECT key, name, last FROM {s}.memory_owners WHERE key > $1 ORDER BY key",
+
+    /* What imports writes to the tables themselves: it is for their owner. */
+    [PG_IMPORT_LOCK] = "LOCK TABLE {s}.events IN SHARE ROW EXCLUSIVE MODE",
+    [PG_IMPORT_LAST] = "UPDATE {s}.meta SET base = greatest(base, $1),"
+                       " collected = greatest(collected, $1)",
+    [PG_IMPORT_RUN] =
+        "INSERT INTO {s}.runs (id, agent_id, parent, is_exclusive, owner, epoch, claim,"
+        " lease_until_ns, alive_ns, boot, alive_monotonic_ns, created_ns, updated_ns, ended_ns,"
+        " status, iteration, iteration_limit, conditions_met, conditions_total, tokens, cost_micro,"
+        " warnings, pause, last_seq, last_position, last_checkpoint) VALUES ($1, $2, $3, $4, $5,"
+        " $6, 0, $7, $8, '', 0, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, 0, 0,"
+        " 0)",
+    /* A run whose events do not follow what it has is left out, so that there are too few. */
+    [PG_IMPORT_EVENTS] =
+        "WITH e AS (SELECT * FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::bigint[],"
+        " $5::text[], $6::bytea[]) u (id, seq, position, t, y, d)),"
+        " x AS (SELECT id, min(seq) AS first, max(seq) AS last, min(position) AS low,"
+        " max(position) AS high, count(*) AS n FROM e GROUP BY id),"
+        " r AS (UPDATE {s}.runs r SET last_seq = x.last, last_position = x.high FROM x"
+        " WHERE r.id = x.id AND x.first = r.last_seq + 1 AND x.n = x.last - r.last_seq"
+        " AND x.low > r.last_position RETURNING r.key, r.id),"
+        " i AS (INSERT INTO {s}.events (run, seq, position, time_ns, type, data)"
+        " SELECT r.key, e.seq, e.position, e.t, e.y, e.d FROM e JOIN r ON r.id = e.id RETURNING 1)"
+        " SELECT count(*) FROM i",
+    [PG_IMPORT_CHECKPOINT] =
+        "WITH r AS (UPDATE {s}.runs SET last_checkpoint = $2 WHERE id = $1 AND last_checkpoint < $2"
+        " RETURNING key), i AS (INSERT INTO {s}.checkpoints SELECT r.key, $2, $3, $4, $5, $6, $7,"
+        " $8, $9, $10, $11, $12, $13 FROM r RETURNING 1) SELECT count(*) FROM i",
+    [PG_IMPORT_INTERIM] =
+        "WITH i AS (INSERT INTO {s}.interims SELECT r.key, $2, $3, $4, $5, $6, $7, $8, $9, $10,"
+        " $11, $12 FROM {s}.runs r WHERE r.id = $1 RETURNING 1) SELECT count(*) FROM i",
+    [PG_IMPORT_LETTER] =
+        "WITH i AS (INSERT INTO {s}.letters (run, time_ns, kind, data) SELECT r.key, $2, $3, $4"
+        " FROM {s}.runs r WHERE r.id = $1 RETURNING 1) SELECT count(*) FROM i",
+    [PG_IMPORT_DOCUMENTS] =
+        "WITH i AS (INSERT INTO {s}.documents (collection, key, version, updated_ns, data)"
+        " SELECT * FROM unnest($1::text[], $2::bytea[], $3::bigint[], $4::bigint[], $5::bytea[])"
+        " RETURNING 1) SELECT count(*) FROM i",
+    [PG_IMPORT_TEXT] =
+        "INSERT INTO {s}.policy_texts (digest, text) VALUES ($1, $2) ON CONFLICT DO NOTHING",
+    [PG_IMPORT_POLICY] = "INSERT INTO {s}.policy_changes (number, time_ns, source, digest, how,"
+                         " author) VALUES ($1, $2, $3, $4, $5, $6)",
+    [PG_IMPORT_OWNER] = "INSERT INTO {s}.memory_owners (key, name, last) OVERRIDING SYSTEM VALUE"
+                        " VALUES ($1, $2, $3)",
+    /* The next owner gets a higher key. */
+    [PG_IMPORT_OWNER_KEY] =
+        "SELECT pg_catalog.setval(pg_catalog.pg_get_serial_sequence('{s}.memory_owners', 'key'),"
+        " (SELECT max(key) FROM {s}.memory_owners))",
 
     [PG_GC_COUNT] =
         "SELECT count(*), coalesce(sum(last_seq), 0)::bigint, (SELECT count(*) FROM {s}.checkpoints"

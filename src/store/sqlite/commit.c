@@ -84,6 +84,12 @@ static bool is_marked(int64_t run_key, uint64_t seq)
     return ((uint64_t)run_key * MARK_SHIFT + seq) % MARK_INTERVAL == 0;
 }
 
+int sqlite_mark_event(struct sqlite_connection *writer, int64_t run_key, uint64_t seq,
+                      uint64_t position, struct rondo_error *err)
+{
+    return is_marked(run_key, seq) ? insert_mark(writer, run_key, seq, position, err) : 0;
+}
+
 int sqlite_insert_events(struct sqlite_connection *connection, int64_t run_key, uint64_t seq,
                          const struct store_event *events, size_t count, uint64_t *last_position,
                          struct rondo_error *err)
@@ -100,9 +106,7 @@ int sqlite_insert_events(struct sqlite_connection *connection, int64_t run_key, 
         sqlite_bind_string_len(statement, 6, events[i].data, events[i].data_len);
         r = sqlite_run(connection, statement, "append an event", err);
         *last_position = (uint64_t)sqlite3_last_insert_rowid(connection->db);
-        if (r == 0 && is_marked(run_key, seq)) {
-            r = insert_mark(connection, run_key, seq, *last_position, err);
-        }
+        r = r < 0 ? r : sqlite_mark_event(connection, run_key, seq, *last_position, err);
     }
     return r;
 }
@@ -124,17 +128,18 @@ static void bind_content(sqlite3_stmt *statement, int first,
     sqlite_bind_bytes(statement, first + 10, checkpoint->state, checkpoint->state_len);
 }
 
-static int insert_checkpoint(struct sqlite_connection *writer, const struct commit_state *state,
-                             const struct store_checkpoint *checkpoint, struct rondo_error *err)
+int sqlite_insert_checkpoint(struct sqlite_connection *writer, int64_t run_key,
+                             int64_t previous_key, const struct store_checkpoint *checkpoint,
+                             struct rondo_error *err)
 {
     sqlite3_stmt *statement;
     int r = sqlite_statement(writer, SQL_CHECKPOINT_INSERT, &statement, err);
     if (r < 0) {
         return r;
     }
-    sqlite_bind_number(statement, 1, state->key);
+    sqlite_bind_number(statement, 1, run_key);
     sqlite_bind_unsigned(statement, 2, checkpoint->number);
-    sqlite_bind_number(statement, 3, state->last_checkpoint_key);
+    sqlite_bind_number(statement, 3, previous_key);
     bind_content(statement, 4, checkpoint);
     r = sqlite_run(writer, statement, "store a checkpoint", err);
     /* The caller's memory must not stay bound after the call. */
@@ -142,7 +147,7 @@ static int insert_checkpoint(struct sqlite_connection *writer, const struct comm
     return r;
 }
 
-static int replace_interim(struct sqlite_connection *writer, int64_t run_key,
+int sqlite_replace_interim(struct sqlite_connection *writer, int64_t run_key,
                            const struct store_checkpoint *interim, struct rondo_error *err)
 {
     sqlite3_stmt *statement;
@@ -180,7 +185,8 @@ static int store_checkpoint(struct sqlite_connection *writer, const struct commi
 {
     int r = 0;
     if (rules_stores_checkpoint(&state->row, batch)) {
-        r = insert_checkpoint(writer, state, batch->checkpoint, err);
+        r = sqlite_insert_checkpoint(writer, state->key, state->last_checkpoint_key,
+                                     batch->checkpoint, err);
         after->row.last_checkpoint = batch->checkpoint->number;
         after->last_checkpoint_key = sqlite3_last_insert_rowid(writer->db);
         if (r == 0) {
@@ -189,7 +195,7 @@ static int store_checkpoint(struct sqlite_connection *writer, const struct commi
         }
     }
     if (r == 0 && batch->interim != NULL) {
-        r = replace_interim(writer, state->key, batch->interim, err);
+        r = sqlite_replace_interim(writer, state->key, batch->interim, err);
     }
     uint64_t newest = after->row.last_checkpoint;
     if (r == 0 && batch->keep_checkpoints > 0 && newest > batch->keep_checkpoints) {

@@ -105,9 +105,8 @@ int sqlite_update_document(struct sqlite_store *store, const struct store_update
     return r < 0 ? r : apply_change(&store->writer, &change, clock_now(store->clock), err);
 }
 
-/** @return 1 applied, 0 when a version does not fit, or a negative code */
-static int apply_all(struct sqlite_store *store, const struct store_change *changes, size_t count,
-                     struct rondo_error *err)
+int sqlite_apply_changes(struct sqlite_store *store, const struct store_change *changes,
+                         size_t count, struct rondo_error *err)
 {
     int64_t now_ns = clock_now(store->clock);
     for (size_t i = 0; i < count; i++) {
@@ -142,7 +141,7 @@ int sqlite_change_documents(struct store *base, const struct store_change *chang
         return r;
     }
     int64_t changed_before = sqlite3_total_changes64(store->writer.db);
-    r = apply_all(store, changes, count, err);
+    r = sqlite_apply_changes(store, changes, count, err);
     bool is_applied = r == 1;
     if (r == 0) {
         r = sqlite_write_cancel(store, err);

@@ -86,6 +86,8 @@ static int set_error(const char *path, int sqlite_code, const char *detail, cons
                          "cannot %s: %s cannot be opened for writing (%s); check its owner, its "
                          "mode and that of its folder, and whether the disk is mounted read-only",
                          doing, path, detail);
+    case SQLITE_CONSTRAINT:
+        return error_set(err, RONDO_ERR_STATE, "cannot %s: it is in %s already", doing, path);
     case SQLITE_TOOBIG:
         return error_set(err, RONDO_ERR_LIMIT, "cannot %s: too large for %s", doing, path);
     default:

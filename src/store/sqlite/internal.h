@@ -148,6 +148,28 @@ int sqlite_insert_events(struct sqlite_connection *connection, int64_t run_key, 
                          const struct store_event *events, size_t count, uint64_t *last_position,
                          struct rondo_error *err);
 
+/** Make the mark of an event, if it is one of those that have one. */
+int sqlite_mark_event(struct sqlite_connection *writer, int64_t run_key, uint64_t seq,
+                      uint64_t position, struct rondo_error *err);
+
+/** Store a checkpoint. @param previous_key of the run's checkpoint before it, 0 = there is none */
+int sqlite_insert_checkpoint(struct sqlite_connection *writer, int64_t run_key,
+                             int64_t previous_key, const struct store_checkpoint *checkpoint,
+                             struct rondo_error *err);
+
+int sqlite_replace_interim(struct sqlite_connection *writer, int64_t run_key,
+                           const struct store_checkpoint *interim, struct rondo_error *err);
+
+/**
+ * Change documents in the writer's transaction.
+ * @return 1 applied, 0 when a version does not fit, or a negative code
+ */
+int sqlite_apply_changes(struct sqlite_store *store, const struct store_change *changes,
+                         size_t count, struct rondo_error *err);
+
+/** In a transaction that writes memories: make their tables if this is the first one. */
+int sqlite_make_memory_tables(struct sqlite_connection *writer, struct rondo_error *err);
+
 /**
  * Apply changes of memories in the writer's transaction.
  * @param changed how many memories were added, changed or deleted; counted on
@@ -210,6 +232,11 @@ int sqlite_change_memories(struct store *store, const struct store_memory_change
                            size_t count, uint64_t *ret_changed, struct rondo_error *err);
 int sqlite_read_memories(struct store *store, const struct store_memory_query *query,
                          store_memory_fn *fn, void *context, struct rondo_error *err);
+int sqlite_read_memory_owners(struct store *store, int64_t after_key, store_memory_owner_fn *fn,
+                              void *context, struct rondo_error *err);
+/* import.c */
+int sqlite_import(struct store *store, const struct store_piece *piece, bool *ret_is_applied,
+                  struct rondo_error *err);
 /* sqlite_admin.c */
 int sqlite_post(struct store *store, const char *run_id, const char *kind, const char *data,
                 struct rondo_error *err);

@@ -15,8 +15,7 @@
 /** Old memories that are deleted at a time. */
 #define PRUNE_STEP 256
 
-/** In a transaction that writes memories: make their tables if this is the first one. */
-static int make_tables(struct sqlite_connection *writer, struct rondo_error *err)
+int sqlite_make_memory_tables(struct sqlite_connection *writer, struct rondo_error *err)
 {
     sqlite3_stmt *statement;
     int r = sqlite_statement(writer, SQL_MEMORY_TABLES, &statement, err);
@@ -85,7 +84,7 @@ int sqlite_reserve_memories(struct store *base, const char *owner, uint32_t coun
     if (r < 0) {
         return r;
     }
-    r = make_tables(&store->writer, err);
+    r = sqlite_make_memory_tables(&store->writer, err);
     r = r < 0 ? r : reserve(&store->writer, owner, count, &first, err);
     r = sqlite_write_end(store, r, false, err);
     if (r == 0) {
@@ -235,7 +234,7 @@ int sqlite_apply_memories(struct sqlite_connection *writer,
                           const struct store_memory_change *changes, size_t count,
                           uint64_t *changed, struct rondo_error *err)
 {
-    int r = count == 0 ? 0 : make_tables(writer, err);
+    int r = count == 0 ? 0 : sqlite_make_memory_tables(writer, err);
     for (size_t i = 0; r == 0 && i < count; i++) {
         r = apply_change(writer, &changes[i], changed, err);
     }
@@ -312,6 +311,29 @@ static int list_memories(struct sqlite_store *store, const struct store_memory_q
         sqlite_bind_number(statement, 5, query->limit == 0 ? -1 : (int64_t)query->limit);
     }
     r = sqlite_give_memories(reader, statement, fn, context, err);
+    sqlite_read_end(reader, statement);
+    return r;
+}
+
+int sqlite_read_memory_owners(struct store *base, int64_t after_key, store_memory_owner_fn *fn,
+                              void *context, struct rondo_error *err)
+{
+    struct sqlite_store *store = (struct sqlite_store *)base;
+    sqlite3_stmt *statement;
+    struct sqlite_connection *reader = NULL;
+    int r = has_tables(store, err);
+    r = r <= 0 ? r : sqlite_read_begin(store, SQL_MEMORY_OWNER_LIST, &reader, &statement, err);
+    if (reader == NULL) {
+        return r;
+    }
+    sqlite_bind_number(statement, 1, after_key);
+    while ((r = sqlite_step_row(reader, statement, "read owners of memories", err)) == 1) {
+        struct store_memory_owner owner;
+        r = row_memory_owner(sqlite_row(reader, statement), &owner, err);
+        if (r < 0 || !fn(&owner, context)) {
+            break;
+        }
+    }
     sqlite_read_end(reader, statement);
     return r;
 }

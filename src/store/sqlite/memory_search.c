@@ -243,7 +243,7 @@ int sqlite_read_vectors(struct sqlite_store *store, const struct store_memory_qu
     if (r < 0) {
         return r;
     }
-    bool has_begun = !are_given && query->after_id >= range.low;
+    bool has_begun = query->after_id >= range.low;
     sqlite_bind_number(statement, 1, has_begun ? query->after_id + 1 : range.low);
     sqlite_bind_number(statement, 2, range.high);
     sqlite_bind_number(statement, 3, query->kinds != 0 ? query->kinds : UINT32_MAX);

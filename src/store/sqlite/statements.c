@@ -289,14 +289,37 @@ const char *const sqlite_statements[SQL_COUNT] = {
         " SELECT id, kind, created_ns, category, ?2, ?3 FROM memories WHERE id = ?1",
     [SQL_VECTOR_DELETE] = "DELETE FROM memory_vectors WHERE id = ?1",
     [SQL_VECTOR_LIST] =
-        "SELECT id, kind, created_ns, vector FROM memory_vectors WHERE id BETWEEN ?1 AND ?2"
-        " AND (?3 >> kind) & 1 AND (?4 IS NULL OR category = ?4) AND model = ?5"
+        "SELECT id, kind, created_ns, vector, model FROM memory_vectors WHERE id BETWEEN ?1 AND ?2"
+        " AND (?3 >> kind) & 1 AND (?4 IS NULL OR category = ?4) AND (?5 IS NULL OR model = ?5)"
         " ORDER BY id LIMIT ?6",
     [SQL_VECTOR_MISSING] =
         "SELECT " MEMORY_COLUMNS ", 0.0 FROM memories m CROSS JOIN memory_owners o"
         " WHERE m.id BETWEEN ?1 AND ?2 AND o.key = m.owner AND (?3 >> m.kind) & 1"
         " AND (?4 IS NULL OR m.category = ?4) AND NOT EXISTS (SELECT 1 FROM memory_vectors v"
         " WHERE v.id = m.id AND v.model = ?5) ORDER BY m.id LIMIT ?6",
+
+    [SQL_MEMORY_OWNER_LIST] = "SELECT key, name, last FROM memory_owners WHERE key > ?1"
+                              " ORDER BY key",
+
+    [SQL_IMPORT_RUN] =
+        "INSERT INTO runs (id, agent_id, is_exclusive, owner, epoch, lease_until_ns, alive_ns,"
+        " created_ns, updated_ns, ended_ns, status, iteration, iteration_limit, conditions_met,"
+        " conditions_total, tokens, cost_micro, last_seq, last_position, last_checkpoint,"
+        " last_checkpoint_key, warnings, is_paused, boot, alive_monotonic_ns, parent) "
+        "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, 0, 0,"
+        " 0, 0, ?18, ?19, '', 0, ?20)",
+    [SQL_IMPORT_FIND] = "SELECT key, last_seq, last_position, last_checkpoint, last_checkpoint_key"
+                        " FROM runs WHERE id = ?1",
+    [SQL_IMPORT_EVENT] = "INSERT INTO events (position, run, previous, seq, time_ns, type, data)"
+                         " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+    [SQL_IMPORT_SET_LAST] = "UPDATE runs SET last_seq = ?2, last_position = ?3,"
+                            " last_checkpoint = ?4, last_checkpoint_key = ?5 WHERE key = ?1",
+    [SQL_IMPORT_DOCUMENT] = "INSERT INTO documents (collection, key, version, updated_ns, data)"
+                            " VALUES (?1, ?2, ?3, ?4, ?5)",
+    [SQL_IMPORT_POLICY] =
+        "INSERT INTO policy_changes (number, time_ns, source, digest, how, \"by\")"
+        " VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+    [SQL_IMPORT_OWNER] = "INSERT INTO memory_owners (key, name, last) VALUES (?1, ?2, ?3)",
 
     [SQL_GC_COUNT] = "SELECT count(*), total(last_seq), (SELECT count(*) FROM checkpoints"
                      " WHERE run IN (SELECT key FROM runs WHERE " GARBAGE "))"

@@ -92,6 +92,14 @@ enum sqlite_sql {
                              ?6 limit */
     SQL_VECTOR_MISSING, /**< the same: memories */
 
+    SQL_MEMORY_OWNER_LIST,
+    SQL_IMPORT_RUN,
+    SQL_IMPORT_FIND,
+    SQL_IMPORT_EVENT,
+    SQL_IMPORT_SET_LAST,
+    SQL_IMPORT_DOCUMENT,
+    SQL_IMPORT_POLICY,
+    SQL_IMPORT_OWNER,
     SQL_GC_COUNT,         /**< ?1 ended before, ?2 now */
     SQL_GC_NEXT,          /**< ?1 ended before, ?2 now, ?3 key to start after */
     SQL_GC_EVENT,         /**< ?1 position, ?2 run: gives the position of the event before it */

@@ -186,11 +186,12 @@ static double count_words(const struct store_memory *memory, const struct store_
 
 static bool matches(const struct store_memory *memory, const struct store_memory_query *query)
 {
-    bool has_vector = query->vectors != STORE_VECTORS_NONE && memory->vector_model != NULL &&
-                      strcmp(memory->vector_model, query->vector_model) == 0;
+    bool has_vector =
+        query->vectors != STORE_VECTORS_NONE && memory->vector_model != NULL &&
+        (query->vector_model == NULL || strcmp(memory->vector_model, query->vector_model) == 0);
     return (query->vectors == STORE_VECTORS_NONE ||
             has_vector == (query->vectors == STORE_VECTORS_GIVEN)) &&
-           (query->vectors != STORE_VECTORS_MISSING || memory->id > query->after_id) &&
+           (query->vectors == STORE_VECTORS_NONE || memory->id > query->after_id) &&
            (query->id == 0 || memory->id == query->id) &&
            (query->owner == NULL || strcmp(memory->owner, query->owner) == 0) &&
            (query->kinds == 0 || ((query->kinds >> memory->kind) & 1) != 0) &&
