@@ -74,6 +74,10 @@
 #define LIMIT_STORE_ADDRESS_BYTES (4 * LIMIT_KIB)
 /** A store with its log that is copied to be read before it is confirmed, bytes. */
 #define LIMIT_STORE_COPY_BYTES (1024 * LIMIT_MIB)
+/** What one transaction of a copy writes (`rondo store copy`): bytes, unless one part has more, and
+ * parts. */
+#define LIMIT_STORE_PIECE_BYTES (4 * LIMIT_MIB)
+#define LIMIT_STORE_PIECE_PARTS 4096
 /** A policy text that the store keeps (the texts of a folder together), bytes. */
 #define LIMIT_POLICY_BYTES (8 * LIMIT_MIB)
 /** Where policies come from (a path), bytes. */
