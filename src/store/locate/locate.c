@@ -20,6 +20,7 @@
 #include "store/postgres/postgres.h"
 #include "store/sqlite/sqlite.h"
 #include "store/store.h"
+#include "store/transfer/mark.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -279,17 +280,38 @@ static int create(const char *path, struct store **ret_store, struct rondo_error
     return r < 0 ? r : open_own(real, true, ret_store, err);
 }
 
+static bool may_create(enum store_access access)
+{
+    return access == STORE_CREATING || access == STORE_COPYING;
+}
+
 /** The server says who may do what there; nothing on this machine could be forged. */
 static int open_database(const char *address, enum store_access access, struct store **ret_store,
                          char **ret_path, struct rondo_error *err)
 {
     const struct store_postgres_options options = {.address = address,
-                                                   .may_create = access == STORE_CREATING,
+                                                   .may_create = may_create(access),
                                                    .may_migrate = access == STORE_MIGRATING};
     auto_free char *path = NULL;
     int r = store_database_place(address, &path, err);
     r = r < 0 ? r : store_postgres_open(&options, ret_store, err);
-    if (r == 0 && ret_path != NULL) {
+    if (r == 0) {
+        *ret_path = steal_pointer(&path);
+    }
+    return r;
+}
+
+static int open_file(const char *given, enum store_access access, struct store **ret_store,
+                     char **ret_path, struct rondo_error *err)
+{
+    auto_free char *path = NULL;
+    int r = store_locate(given, may_create(access), &path, err);
+    if (r < 0) {
+        return r;
+    }
+    r = may_create(access) && is_new(path) ? create(path, ret_store, err)
+                                           : open_existing(path, access, ret_store, err);
+    if (r == 0) {
         *ret_path = steal_pointer(&path);
     }
     return r;
@@ -298,20 +320,23 @@ static int open_database(const char *address, enum store_access access, struct s
 int store_open_default(const char *given, enum store_access access, struct store **ret_store,
                        char **ret_path, struct rondo_error *err)
 {
-    bool may_create = access == STORE_CREATING;
-    const char *name = chosen(given);
-    if (name != NULL && store_database_is_address(name)) {
-        return open_database(name, access, ret_store, ret_path, err);
-    }
+    struct store *store = NULL;
     auto_free char *path = NULL;
-    int r = store_locate(given, may_create, &path, err);
+    const char *name = chosen(given);
+    int r = name != NULL && store_database_is_address(name)
+                ? open_database(name, access, &store, &path, err)
+                : open_file(given, access, &store, &path, err);
+    if (r == 0 && access != STORE_COPYING) {
+        auto_free char *shown = store_name_of(path);
+        r = transfer_check_whole(store, shown, err);
+    }
     if (r < 0) {
+        store_close(store);
         return r;
     }
-    r = may_create && is_new(path) ? create(path, ret_store, err)
-                                   : open_existing(path, access, ret_store, err);
-    if (r == 0 && ret_path != NULL) {
+    *ret_store = store;
+    if (ret_path != NULL) {
         *ret_path = steal_pointer(&path);
     }
-    return r;
+    return 0;
 }

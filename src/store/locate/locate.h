@@ -33,11 +33,13 @@ enum store_access {
     STORE_MIGRATING, /**< to write, after an older schema of a database was brought up to date;
                           that of a file is by every opening */
     STORE_READING,   /**< nothing is written; a store that is not the user's own may be read too */
+    STORE_COPYING,   /**< as STORE_CREATING, and it may be a copy that is not finished */
 };
 
 /**
  * Locate and open. To write, the store must be the user's own (store/locate/origin.h), else this is
- * RONDO_ERR_DENIED; to read, a private copy is opened then, and changes of it are lost.
+ * RONDO_ERR_DENIED; to read, a private copy is opened then, and changes of it are lost. A copy of
+ * another store that is not finished is RONDO_ERR_STATE (store/transfer/mark.h).
  * @param ret_store store_close()
  * @param ret_path  as for store_locate; may be NULL
  */

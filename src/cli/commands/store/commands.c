@@ -58,6 +58,28 @@ const struct command store_commands[] = {
         .run = cmd_store_grants,
     },
     {
+        .name = "store copy",
+        .synopsis = "[OPTION...] FROM TO",
+        .help = "Copy all of a store into another one, also between SQLite and PostgreSQL",
+        .description =
+            "Copies everything that the store FROM holds into the store TO: runs with their "
+            "journals, checkpoints and commands, documents, the history of policies, memories. "
+            "FROM and TO are files or addresses of databases. All ids, numbers and positions "
+            "stay the same. TO must be empty or not exist yet, and no run of FROM may be active; "
+            "stop all servers and daemons of it. If the copying is interrupted, the same command "
+            "continues it, and until it is finished no other command uses TO. At the end both are "
+            "read again and compared by SHA-256 digests. The policies in force and the other "
+            "files beside FROM (desks.yaml, entities and links, profiles) are put beside TO; what "
+            "has to be copied by hand is listed. With --verify the two stores are only compared; "
+            "the exit code is 1 if they differ.",
+        .examples = "rondo store copy rondo.db postgresql://rondo@db.example/rondo\tto a database\n"
+                    "rondo store copy \"$RONDO_STORE\" backup.db\ta database into a file\n"
+                    "rondo store copy --verify a.db b.db\tare they the same?",
+        .options = store_copy_options,
+        .completes = COMPLETE_FILE,
+        .run = cmd_store_copy,
+    },
+    {
         .name = "store migrate",
         .synopsis = "[OPTION...] [STORE]",
         .help = "Bring the schema of a store up to date",
