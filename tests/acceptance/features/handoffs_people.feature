@@ -276,7 +276,7 @@ Feature: Calls of Rondo's own agents before people with tokens
 
   @C-2 @C-8
   Scenario: A worker that is killed while it waits finds the decision in its next attempt
-    Given a server
+    Given a server with `--orphans leave`
     And a worker
       """
       event="{\"session_id\": \"$RONDO_ATTEMPT\", \"cwd\": \"/work\", \"hook_event_name\": \"PreToolUse\",
@@ -290,7 +290,9 @@ Feature: Calls of Rondo's own agents before people with tokens
     When I start `env RONDO_TOKEN=$RELAYTRACE_TOKEN rondo loop --max-iterations 1 -- ./worker.sh`
     Then Ann sees 1 request waiting
     When I kill it with KILL
-    And Ann approves what waits
+    # Else it may still take the decision, and be killed with it.
+    Then soon no process of "rondo hook" is left
+    When Ann approves what waits
     And I run `RONDO_TOKEN=$RELAYTRACE_TOKEN rondo resume last`
     Then the file "notes" has the line "deployed"
     And Ann sees 0 requests waiting

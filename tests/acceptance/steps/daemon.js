@@ -24,9 +24,13 @@ function listed(world, ...words) {
 }
 
 Then("{int} run(s) of {string} soon is/are {string}", async function (count, agent, status) {
-  await this.until(`${count} runs of ${agent} that are ${status}`, () => {
-    const runs = listed(this, "runs", "--agent", agent);
+  let runs = [];
+  const are = () => {
+    runs = listed(this, "runs", "--agent", agent);
     return runs.filter((run) => run.status === status).length === count;
+  };
+  await this.until(`${count} runs of ${agent} that are ${status}`, are).catch((error) => {
+    throw new Error(`${error.message}\n${JSON.stringify(runs)}\n${this.server.stderr}`);
   });
 });
 

@@ -176,8 +176,8 @@ class Scenario extends World {
     return result;
   }
 
-  // Living processes of this scenario whose command line contains `text`. They are told from those
-  // of other scenarios by their working directory.
+  // Living processes of this scenario whose command line contains `text`, without those of Rondo unless
+  // it begins with its name. They are told from those of other scenarios by their working directory.
   processes(text) {
     return fs
       .readdirSync("/proc")
@@ -189,7 +189,8 @@ class Scenario extends World {
             .replaceAll("\0", " ")
             .trim();
           const isZombie = /^State:\s+Z/m.test(fs.readFileSync(`/proc/${pid}/status`, "utf8"));
-          if (isZombie || !words.includes(text) || words.includes("rondo")) return false;
+          const isOwn = words.includes("rondo") && !text.startsWith("rondo");
+          if (isZombie || !words.includes(text) || isOwn) return false;
           const folder = fs.readlinkSync(`/proc/${pid}/cwd`);
           return folder.startsWith(this.top);
         } catch {
