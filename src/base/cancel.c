@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Cancel tokens over eventfd. The descriptor is never read, so it stays readable: every waiter,
- * present or future, sees the cancellation.
+ * Cancel tokens over eventfd. Waiters never read the descriptor, so it stays readable: every
+ * waiter, present or future, sees the cancellation.
  */
 #include "base/cancel.h"
 

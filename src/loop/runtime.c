@@ -38,6 +38,8 @@ struct runtime_entry {
     struct cancel *cancel; /* NULL for abandoned runs */
     bool has_mail;
     bool is_waiting; /* its commit waits for the store */
+    bool is_late;    /* its token was set because its lease could not be renewed */
+    int64_t held_ns; /* its lease began then, or later; monotonic. Of remote stores only */
     UT_hash_handle hh;
 };
 
@@ -479,13 +481,15 @@ static void *keeper_main(void *argument)
 /** Another machine may claim a run as soon as its lease is over: no body of it is active then. */
 static void end_late_bodies(struct runtime *runtime)
 {
-    int64_t since_ns = clock_monotonic(runtime->clock) - runtime->renewed_ns;
-    if (since_ns < runtime->lease_ns - runtime->lease_ns / LEASE_MARGIN) {
+    int64_t oldest_ns =
+        clock_monotonic(runtime->clock) - (runtime->lease_ns - runtime->lease_ns / LEASE_MARGIN);
+    if (runtime->renewed_ns > oldest_ns) {
         return;
     }
     pthread_mutex_lock(&runtime->lock);
     for (struct runtime_entry *entry = runtime->entries; entry != NULL; entry = entry->hh.next) {
-        if (!entry->is_waiting) {
+        if (!entry->is_waiting && entry->held_ns <= oldest_ns && !cancel_is_set(entry->cancel)) {
+            entry->is_late = true; /* Before the token: nobody takes it for a stop. */
             cancel_set(entry->cancel, CANCEL_NOW);
         }
     }
@@ -536,14 +540,15 @@ static int start_keeper(struct runtime *runtime, struct rondo_error *err)
 }
 
 /** Called with the lock held. */
-static void add_entry(struct runtime_entry **entries, const char *run_id, uint64_t epoch,
-                      struct cancel *cancel)
+static struct runtime_entry *add_entry(struct runtime_entry **entries, const char *run_id,
+                                       uint64_t epoch, struct cancel *cancel)
 {
     struct runtime_entry *entry = memory_new_zero(1, sizeof(*entry));
     memcpy(entry->run_id, run_id, sizeof(entry->run_id));
     entry->epoch = epoch;
     entry->cancel = cancel;
     HASH_ADD_STR(*entries, run_id, entry);
+    return entry;
 }
 
 /** Called with the lock held. @param epoch 0 = whichever */
@@ -589,11 +594,36 @@ int runtime_register(struct runtime *runtime, const char *run_id, uint64_t epoch
                       LIMIT_LOOPS_PER_PROCESS);
     }
     if (r == 0) {
-        add_entry(&runtime->entries, run_id, epoch, cancel);
+        add_entry(&runtime->entries, run_id, epoch, cancel)->held_ns =
+            clock_monotonic(runtime->clock);
         pthread_cond_broadcast(&runtime->keeper_needed);
     }
     pthread_mutex_unlock(&runtime->lock);
     return r;
+}
+
+void runtime_note_held(struct runtime *runtime, const char *run_id, int64_t since_ns)
+{
+    struct runtime_entry *entry = NULL;
+    pthread_mutex_lock(&runtime->lock);
+    HASH_FIND_STR(runtime->entries, run_id, entry);
+    if (entry != NULL) {
+        entry->held_ns = since_ns;
+    }
+    pthread_mutex_unlock(&runtime->lock);
+}
+
+bool runtime_is_late(struct runtime *runtime, const char *run_id, bool forgets)
+{
+    struct runtime_entry *entry = NULL;
+    pthread_mutex_lock(&runtime->lock);
+    HASH_FIND_STR(runtime->entries, run_id, entry);
+    bool is_late = entry != NULL && entry->is_late;
+    if (is_late && forgets) {
+        entry->is_late = false;
+    }
+    pthread_mutex_unlock(&runtime->lock);
+    return is_late;
 }
 
 void runtime_unregister(struct runtime *runtime, const char *run_id, uint64_t epoch)

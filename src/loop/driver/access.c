@@ -2,7 +2,9 @@
 /* What callers may see and set of a loop. */
 #include "loop/driver/internal.h"
 
+#include "base/cancel_owner.h"
 #include "base/error.h"
+#include "loop/runtime_internal.h"
 
 #include <string.h>
 
@@ -60,7 +62,31 @@ const char *loop_custom_data(const struct loop *loop)
 
 void loop_stop(struct loop *loop, enum cancel_level level)
 {
-    cancel_set(&loop->cancel, level);
+    int present = CANCEL_NONE;
+    while (present < (int)level &&
+           !atomic_compare_exchange_weak(&loop->stop_level, &present, (int)level)) {
+    }
+    cancel_set(&loop->cancel, level); /* After the reason: see loop_is_only_late(). */
+}
+
+bool loop_is_only_late(const struct loop *loop)
+{
+    return cancel_is_set(&loop->cancel) && loop->stop_level == CANCEL_NONE &&
+           loop->parking != PARKING_NOW && runtime_is_late(loop->runtime, loop->run_id, false);
+}
+
+void loop_forget_late(struct loop *loop)
+{
+    if (!loop_is_only_late(loop)) {
+        return;
+    }
+    (void)runtime_is_late(loop->runtime, loop->run_id, true);
+    cancel_reset(&loop->cancel);
+    int level = loop->parking == PARKING_NOW && loop->stop_level == CANCEL_NONE ? CANCEL_GRACEFUL
+                                                                                : loop->stop_level;
+    if (level != CANCEL_NONE) { /* Asked for meanwhile. */
+        cancel_set(&loop->cancel, (enum cancel_level)level);
+    }
 }
 
 void loop_request_park(struct loop *loop, bool is_now)

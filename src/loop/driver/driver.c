@@ -96,6 +96,7 @@ static int begin_body(struct loop *loop, struct rondo_error *err)
     if (r < 0) {
         return r;
     }
+    loop_forget_late(loop); /* That commit has begun the lease anew. */
     forget_body_texts(loop);
     loop->is_in_body = true;
     loop->body_started_ns = clock_monotonic(runtime_clock(loop->runtime));
@@ -201,6 +202,7 @@ static int advance(struct loop *loop, struct rondo_error *err)
     loop_end_body(loop);
     for (;;) {
         struct loop_effect effect;
+        loop_forget_late(loop);
         loop_step(&loop->state, &loop->spec, loop_now(loop), !loop->is_degraded, &effect);
         if (is_parking_before(loop, effect.kind)) {
             return LOOP_PARKING;

@@ -37,6 +37,7 @@ struct loop {
     struct verifier tool_verifier; /* for conditions that name a tool */
     char **verify_denials; /* by condition: why policies deny its verifier; NULL before the first */
     struct cancel cancel;
+    _Atomic int stop_level; /* what loop_stop() asked for; the token may be set for other reasons */
     bool is_waiting_for_store; /* its commit was noted as waiting */
     char run_id[ID_SIZE];
     char by[LOOP_BY_SIZE]; /* who started or resumed it; "" = unknown */
@@ -140,6 +141,14 @@ void loop_take_mail(struct loop *loop);
 /** Record what one letter requests, unless that was done. A store_letter_fn. @param context the
  * loop */
 bool loop_take_letter(const struct store_letter *letter, void *context);
+/** Whether the token is set only because the lease could not be renewed in time. */
+bool loop_is_only_late(const struct loop *loop);
+/**
+ * If that is so, take it back: at a boundary, when nothing is under way. Whether the run is still
+ * ours, the commit before the next effect finds out.
+ */
+void loop_forget_late(struct loop *loop);
+
 /** Sleep at a boundary, up to the first letter that changes something or until cancelled. */
 void loop_wait_with_mail(struct loop *loop, int64_t duration_ns);
 

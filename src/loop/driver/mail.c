@@ -112,7 +112,7 @@ void loop_take_mail(struct loop *loop)
         int r = store->ops->read_mail(store, loop->run_id, NULL, loop_take_letter, loop, NULL);
         loop->has_mail = r < 0;
     }
-    if (is_cancelled && loop->parking != PARKING_NOW) {
+    if (is_cancelled && loop->parking != PARKING_NOW && !loop_is_only_late(loop)) {
         loop_record_stop(loop, "signal");
     }
 }
@@ -152,6 +152,7 @@ int loop_wait_continued(struct loop *loop, struct rondo_error *err)
         if (!loop->state.is_paused || loop->state.is_stop_requested) {
             return 0;
         }
+        loop_forget_late(loop);
         clock_sleep(clock, RUNTIME_TICK_NS, &loop->cancel);
     }
 }

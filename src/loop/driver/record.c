@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/text/plain.h"
+#include "loop/runtime_internal.h"
 #include "loop/step.h"
 
 #include <assert.h>
@@ -162,7 +163,8 @@ static bool may_wait_longer(struct loop *loop, int64_t since_ns, const struct ro
 {
     int64_t now_ns = clock_monotonic(runtime_clock(loop->runtime));
     if (!runtime_waits_for_store(loop->runtime) ||
-        loop->spec.durability == DURABILITY_BEST_EFFORT || cancel_is_set(&loop->cancel) ||
+        loop->spec.durability == DURABILITY_BEST_EFFORT ||
+        (cancel_is_set(&loop->cancel) && !loop_is_only_late(loop)) ||
         now_ns - since_ns >= RUNTIME_STORE_PATIENCE_NS) {
         return false;
     }
@@ -229,6 +231,7 @@ static int try_hard(struct loop *loop, size_t count, bool is_release, int tries,
     freeze(loop, count);
     for (int i = 0; i < tries || may_wait_longer(loop, since_ns, err); i++) {
         struct store_commit_result result = {0};
+        int64_t sent_ns = clock_monotonic(runtime_clock(loop->runtime));
         r = try_commit(loop, count, is_release, &result, err);
         if (r == 0 && result.outcome == STORE_FENCED) {
             return error_set(err, RONDO_ERR_FENCED,
@@ -236,6 +239,7 @@ static int try_hard(struct loop *loop, size_t count, bool is_release, int tries,
                              loop->run_id);
         }
         if (r == 0) {
+            runtime_note_held(loop->runtime, loop->run_id, sent_ns);
             drop_committed(loop, count);
             settle_update(loop);
             loop->has_mail = result.has_mail;
@@ -541,6 +545,8 @@ static void record_body(struct loop *loop)
             .iteration_interrupted = {.iteration = (int64_t)loop->state.iteration,
                                       .attempt = (int64_t)loop->state.attempt,
                                       .reason = loop->parking == PARKING_NOW ? "the run was parked"
+                                                : loop_is_only_late(loop)
+                                                    ? "the lease could not be renewed"
                                                 : loop->state.is_waiting ? "a person must decide"
                                                 : loop->body_message != NULL ? loop->body_message
                                                                              : "stopped"},

@@ -123,7 +123,8 @@ static bool was_cut_off(const struct loop *loop)
     for (size_t i = 0; i < loop->spec.condition_count; i++) {
         is_cut_off = is_cut_off || loop->results[i].reason == RONDO_REASON_CANCELLED;
     }
-    return is_cut_off && loop->parking == PARKING_NOW && !loop->is_in_body;
+    return is_cut_off && !loop->is_in_body &&
+           (loop->parking == PARKING_NOW || loop_is_only_late(loop));
 }
 
 /** Verifiers run on threads of their own; their input is written before. */

@@ -146,6 +146,58 @@ FIXTURE_TEST(a_body_is_ended_before_its_lease_is_over)
     loop_free(loop);
 }
 
+/** The body of a run that nobody has taken over is begun again; the run is not stopped. */
+FIXTURE_TEST(a_body_that_was_ended_with_its_lease_is_begun_again)
+{
+    struct loop_fixture *fixture = *state;
+    struct store_news news = {0};
+    struct loop *loop = start(fixture, &news);
+    fixture_fail(fixture, "renew_leases", 1, RONDO_ERR_IO, STORE_FAULT_BEFORE);
+    fixture->now_ns += 10 * NS_PER_S;
+    runtime_tick(fixture->runtime);
+    assert_true(cancel_is_set(loop_cancel(loop)));
+    loop_report(loop, &(struct loop_body_result){.outcome = LOOP_INTERRUPTED});
+    fixture_fail(fixture, "commit", 60, RONDO_ERR_IO, STORE_FAULT_BEFORE);
+    assert_int_equal(loop_next(loop, NULL), LOOP_BODY);
+    expect_both_told(&news);
+    assert_int_equal(loop_state(loop)->attempt, 2);
+    assert_false(cancel_is_set(loop_cancel(loop)));
+    assert_int_equal(fixture_events(fixture, loop_run_id(loop), "run.stop_requested", NULL), 0);
+    assert_int_equal(fixture_events(fixture, loop_run_id(loop), "iteration.interrupted", NULL), 1);
+    loop_free(loop);
+}
+
+FIXTURE_TEST(a_stop_counts_after_a_body_was_ended_with_its_lease)
+{
+    struct loop_fixture *fixture = *state;
+    struct store_news news = {0};
+    struct loop *loop = start(fixture, &news);
+    fixture_fail(fixture, "renew_leases", 1, RONDO_ERR_IO, STORE_FAULT_BEFORE);
+    fixture->now_ns += 10 * NS_PER_S;
+    runtime_tick(fixture->runtime);
+    loop_stop(loop, CANCEL_GRACEFUL);
+    loop_report(loop, &(struct loop_body_result){.outcome = LOOP_INTERRUPTED});
+    assert_int_equal(loop_next(loop, NULL), LOOP_ENDED);
+    assert_int_equal(loop_state(loop)->status, RONDO_CANCELLED);
+    loop_free(loop);
+}
+
+/** What is committed meanwhile begins the lease anew, whatever becomes of renewals. */
+FIXTURE_TEST(a_body_is_not_ended_while_commits_renew_its_lease)
+{
+    struct loop_fixture *fixture = *state;
+    struct store_news news = {0};
+    struct loop *loop = start(fixture, &news);
+    fixture_fail(fixture, "renew_leases", 1000, RONDO_ERR_IO, STORE_FAULT_BEFORE);
+    fixture->now_ns += 8 * NS_PER_S;
+    fixture_iterate(loop, 1);
+    fixture->now_ns += 8 * NS_PER_S;
+    runtime_tick(fixture->runtime);
+    assert_false(cancel_is_set(loop_cancel(loop)));
+    fixture->failures = 0;
+    loop_free(loop);
+}
+
 /** With the real clock and threads: the keeper's question is never answered. */
 FIXTURE_TEST(a_body_is_ended_though_the_keeper_hangs)
 {
