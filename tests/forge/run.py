@@ -19,51 +19,19 @@ import argparse
 import os
 import pathlib
 import sys
-import unittest
 
 FOLDER = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(FOLDER))
 sys.path.insert(0, str(FOLDER.parents[1] / "tools"))
+
+from testlib import tap
+
 # Modules with the tests of each part.
 PARTS = {
     "self": "test_*.py", "client": "rondo_client.py", "race": "race.py", "long-race": "race_long.py",
     "comment-race": "race_comments.py", "conformance": "conformance.py", "recorded": "recorded.py", "work": "checked_work.py", "gh": "gh.py",
     "effects": "effects.py", "servers": "servers.py", "starts": "starts.py",
 }  # fmt: skip
-
-
-class Tap(unittest.TestResult):
-    """Prints a line for each case as soon as it has ended."""
-
-    said = 0
-
-    def say(self, is_ok, test, text="", comment=""):
-        self.said += 1
-        print(f"{'ok' if is_ok else 'not ok'} {self.said} - {test.id()}{comment}", flush=True)
-        print("".join(f"    {line}\n" for line in text.splitlines()), end="", flush=True)
-
-    def addSuccess(self, test):
-        super().addSuccess(test)
-        self.say(True, test)
-
-    def addFailure(self, test, err):
-        super().addFailure(test, err)
-        self.say(False, test, self._exc_info_to_string(err, test))
-
-    def addError(self, test, err):
-        super().addError(test, err)
-        self.say(False, test, self._exc_info_to_string(err, test))
-
-    def addSkip(self, test, reason):
-        super().addSkip(test, reason)
-        self.say(True, test, comment=f" # SKIP {reason}")
-
-
-def test(parts):
-    result = Tap()
-    for part in parts:
-        unittest.TestLoader().discover(str(FOLDER), PARTS[part]).run(result)
-    return result.wasSuccessful()
 
 
 def main():
@@ -74,7 +42,8 @@ def main():
     if not PARTS.keys() >= set(arguments.parts):
         parser.error(f"parts are {', '.join(PARTS)}")
     os.environ["RONDO_BUILD"] = str(pathlib.Path(arguments.build).resolve())
-    return 0 if test(arguments.parts or ["self", "client", "starts", "race"]) else 1
+    parts = arguments.parts or ["self", "client", "starts", "race"]
+    return 0 if tap.test(FOLDER, [PARTS[part] for part in parts]) else 1
 
 
 if __name__ == "__main__":
