@@ -12,7 +12,10 @@ ends. Then each line of its standard input is a command, answered by one line, `
     port NAME                    its port there
     pid NAME                     of its first process
     sql NAME STATEMENT           runs it in the database `rondo`; rows joined by `;`, columns by `|`
-    standby NAME OF [sync]       a new server that follows another one; `sync`: commits wait for it
+    standby NAME OF [sync]       a new server that follows another one; `sync`: commits wait for it. One that has
+                                 ended begins anew as a copy
+    rejoin NAME OF [sync]        the same by pg_rewind, for a former primary that was killed (needs
+                                 --set wal_log_hints=on)
     promote NAME                 a standby becomes a primary
     start NAME | stop NAME       stop is the fast shutdown
     kill NAME                    SIGKILL to all of its processes at once
@@ -64,8 +67,8 @@ SETTINGS = {
 RULES = """\
 local all all trust
 local replication all trust
-host all all 127.0.0.1/32 scram-sha-256
-host replication all 127.0.0.1/32 scram-sha-256
+host all all samenet scram-sha-256
+host replication all samenet scram-sha-256
 """
 
 
@@ -170,7 +173,6 @@ class Machine:
             "--locale", "C.UTF-8", "--wal-segsize", "1", "--auth-host", "scram-sha-256", "--auth-local", "trust",
         )  # fmt: skip
         secret.unlink()
-        (folder / "pg_hba.conf").write_text(RULES)
         text = "CREATE DATABASE rondo TEMPLATE template0;\n"
         words = ["postgres", "--single", "-D", folder, "-c", "fsync=off", "postgres"]
         words = [f"{self.binaries}/postgres", *map(str, words[1:])]
@@ -240,6 +242,7 @@ class Server:
         }
         lines = [f"{name} = {value}\n" for name, value in (settings | chosen).items()]
         (self.data / "postgresql.conf").write_text("".join(lines))
+        (self.data / "pg_hba.conf").write_text(RULES)
 
     def create(self):
         self.machine.copy(self.machine.template(), self.data)
@@ -331,14 +334,29 @@ class Server:
 
     def follow(self, other, is_synchronous):
         """Become a copy of another server, which is followed from then on."""
+        if self.process is not None and self.process.poll() is None:
+            raise Failure("it is running")
+        shutil.rmtree(self.data, ignore_errors=True)
         self.machine.run(
             "pg_basebackup", "-D", self.data, "-d", other.address(), "-X", "stream", "-c", "fast", "--no-sync", "-R",
         )  # fmt: skip
+        self.begin_to_follow(other, is_synchronous)
+
+    def rejoin(self, other, is_synchronous):
+        """What it had and the other one has not is taken back."""
+        other.sql("CHECKPOINT")  # Before, the other one does not say that it was promoted.
+        self.free_memory()
+        self.machine.run("pg_rewind", "-D", self.data, "--source-server", other.address(), "--no-sync", "-R")
+        self.begin_to_follow(other, is_synchronous)
+
+    def begin_to_follow(self, other, is_synchronous):
         (self.data / "postmaster.pid").unlink(missing_ok=True)
         settings = self.data / "postgresql.auto.conf"
         text = settings.read_text(encoding="utf-8")
         text = re.sub(r"(?m)^synchronous_standby_names.*\n", "", text)
-        text = text.replace("primary_conninfo = '", f"primary_conninfo = 'application_name={self.name} ", 1)
+        # The last line counts: those before came with a copy of one that had followed another.
+        before, name, after = text.rpartition("primary_conninfo = '")
+        text = f"{re.sub('(?m)^primary_conninfo.*', '', before)}{name}application_name={self.name} {after}"
         settings.write_text(text)
         self.configure()
         self.start()
@@ -387,10 +405,14 @@ class Servers:
         name, _, more = rest.strip().partition(" ")
         if word == "standby":
             of, _, kind = more.partition(" ")
-            server = self.add(name)
+            server = self.by_name[name] if name in self.by_name else self.add(name)
             server.follow(self.find(of), kind == "sync")
             return server.address()
         server = self.find(name)
+        if word == "rejoin":
+            of, _, kind = more.partition(" ")
+            server.rejoin(self.find(of), kind == "sync")
+            return server.address()
         actions = {
             "address": server.address,
             "tcp": server.tcp,
