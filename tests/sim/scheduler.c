@@ -240,10 +240,10 @@ static void wake_frozen(struct sim_world *world)
     }
 }
 
-void sim_run_seed(uint64_t seed, bool is_verbose, struct sim_counters *counters)
+void sim_run_seed(uint64_t seed, bool is_verbose, sim_open_fn *open, struct sim_counters *counters)
 {
     struct sim_world world;
-    world_init(&world, seed, is_verbose, counters);
+    world_init(&world, seed, is_verbose, open, counters);
     unsigned steps = 30 + (unsigned)sim_below(&world, 120);
     for (unsigned i = 0; i < steps; i++) {
         act(&world);

@@ -160,8 +160,11 @@ struct sim_world {
     struct sim_counters *counters;
 };
 
+/** Opens an empty store whose times are the world's; NULL = one in memory. */
+typedef struct store *sim_open_fn(const struct clock *clock);
+
 /** Simulate one seed; a violation ends the process with the seed in its message. */
-void sim_run_seed(uint64_t seed, bool is_verbose, struct sim_counters *counters);
+void sim_run_seed(uint64_t seed, bool is_verbose, sim_open_fn *open, struct sim_counters *counters);
 
 /** Report a violation and exit. */
 void sim_fail(const struct sim_world *world, const struct sim_run *run, const char *format, ...)
@@ -200,7 +203,7 @@ void model_fini(struct sim_run *run);
 struct store *audit_store_new(struct sim_world *world, struct store *inner);
 
 /* world.c */
-void world_init(struct sim_world *world, uint64_t seed, bool is_verbose,
+void world_init(struct sim_world *world, uint64_t seed, bool is_verbose, sim_open_fn *open,
                 struct sim_counters *counters);
 void world_fini(struct sim_world *world);
 void world_boot(struct sim_owner *owner);

@@ -185,7 +185,7 @@ void world_write_policy(struct sim_run *run, unsigned most)
     sim_require(utimensat(AT_FDCWD, run->policy, times, 0) == 0, run->world, run, "utimensat");
 }
 
-void world_init(struct sim_world *world, uint64_t seed, bool is_verbose,
+void world_init(struct sim_world *world, uint64_t seed, bool is_verbose, sim_open_fn *open,
                 struct sim_counters *counters)
 {
     *world = (struct sim_world){
@@ -198,7 +198,7 @@ void world_init(struct sim_world *world, uint64_t seed, bool is_verbose,
     world->clock = (struct clock){
         .now_ns = sim_now, .monotonic_ns = sim_monotonic, .sleep = sim_sleep, .context = world};
     world->lease_ns = (int64_t)(1 + sim_below(world, 30)) * NS_PER_S;
-    world->memory = store_memory_new(&world->clock);
+    world->memory = open == NULL ? store_memory_new(&world->clock) : open(&world->clock);
     world->audit = audit_store_new(world, world->memory);
     for (unsigned i = 0; i < SIM_RUNS; i++) {
         world->runs[i] = (struct sim_run){
