@@ -9,6 +9,7 @@
 #include "journal/reader.h"
 #include "os/file.h"
 #include "os/file_folder.h"
+#include "store/postgres/postgres.h"
 #include "store/sqlite/sqlite.h"
 #include "support/test.h"
 
@@ -413,20 +414,37 @@ static void check_all(struct crash_scene *scene, struct store_check *check,
     }
 }
 
+/** Open a copy of the store, or the database itself. @return NULL when there is none yet */
+static struct store *open_to_check(struct crash_scene *scene)
+{
+    struct store *store = NULL;
+    struct rondo_error err = {0};
+    int r;
+    if (scene->server != NULL) {
+        const struct store_postgres_options options = {.address = scene->store};
+        r = store_postgres_open(&options, &store, &err);
+    } else {
+        char path[SCENE_PATH + 64];
+        copy_store(scene, path, sizeof(path));
+        if (!file_exists(path)) {
+            return NULL;
+        }
+        check_integrity(path);
+        const struct store_sqlite_options options = {.path = path, .may_create = true};
+        r = store_sqlite_open(&options, &store, &err);
+    }
+    if (r < 0 && (scene->server == NULL || r != RONDO_ERR_NOT_FOUND)) {
+        fail_msg("the store cannot be opened: %s", err.message);
+    }
+    return store;
+}
+
 struct check_findings check_store(struct crash_scene *scene, const struct ledger *ledger)
 {
-    struct store_check check = {0};
-    char path[SCENE_PATH + 64];
-    copy_store(scene, path, sizeof(path));
-    if (!file_exists(path)) {
+    struct store_check check = {.store = open_to_check(scene)};
+    if (check.store == NULL) {
         assert_true(ledger == NULL || ledger->count == 0);
         return check.findings;
-    }
-    check_integrity(path);
-    struct rondo_error err = {0};
-    struct store_sqlite_options options = {.path = path, .may_create = true};
-    if (store_sqlite_open(&options, &check.store, &err) < 0) {
-        fail_msg("the store cannot be opened: %s", err.message);
     }
     check.runs = memory_new_zero(RUNS_ROOM, sizeof(*check.runs));
     check_all(scene, &check, ledger);

@@ -23,4 +23,10 @@ status=0
 for name in kill agent_kill handoff_kill adapter_kill daemon_kill daemon_turns daemon_handoffs prd_kill policy_flip cli race frozen full_disk syscall_error syscall_kill powercut; do
     "$programs/test_crash_$name" || status=1
 done
+# With the store in PostgreSQL.
+for name in kill race; do
+    code=0
+    RONDO_CRASH_SERVER=1 RONDO_CRASH_COUNT="$((RONDO_CRASH_COUNT / 6))" "$programs/test_crash_$name" || code=$?
+    if [ "$code" != 0 ] && [ "$code" != 77 ]; then status=1; fi
+done
 exit $status

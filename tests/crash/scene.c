@@ -5,6 +5,7 @@
 #include "base/memory.h"
 #include "os/file.h"
 #include "os/file_folder.h"
+#include "support/postgres.h"
 #include "support/test.h"
 
 #include <errno.h>
@@ -73,6 +74,13 @@ static int set_up(void **state, const char *base)
     }
     scene->random = random_seeded(scene->seed);
     print_message("RONDO_CRASH_SEED=%" PRIu64 "\n", scene->seed);
+    if (scene_number("RONDO_CRASH_SERVER", 0) != 0) {
+        scene->server = postgres_new(NULL);
+        if (scene->server == NULL) {
+            exit(77); /* Skipped; the reason was printed. */
+        }
+        snprintf(scene->store, sizeof(scene->store), "%s", postgres_address(scene->server));
+    }
     *state = scene;
     scene_clear(scene);
     return 0;
@@ -100,6 +108,7 @@ int scene_teardown(void **state)
         child_end(&scene->children[i]);
     }
     file_remove_tree(scene->folder, NULL);
+    postgres_free(scene->server);
     free(scene);
     return 0;
 }
@@ -111,6 +120,12 @@ void scene_clear(struct crash_scene *scene)
     assert_int_equal(file_remove_tree(folder, NULL), 0);
     assert_int_equal(file_make_folder(folder, NULL), 0);
     unlink(scene->effects);
+    if (scene->server != NULL) { /* To make a schema takes longer than many a victim lives. */
+        postgres_command(scene->server,
+                         "sql a DO $$ BEGIN IF to_regclass('rondo.runs') IS NOT NULL THEN TRUNCATE"
+                         " rondo.runs, rondo.events, rondo.checkpoints, rondo.interims,"
+                         " rondo.letters, rondo.documents; END IF; END $$");
+    }
 }
 
 /** Ask the store. @return a statement at its first row, or NULL; finalize it and close *ret_db */

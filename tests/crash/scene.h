@@ -28,6 +28,8 @@ struct child {
     int status;      /**< of waitpid, once it has ended */
 };
 
+struct postgres;
+
 struct crash_scene {
     char folder[SCENE_PATH];
     char store[SCENE_PATH + 16];
@@ -35,9 +37,14 @@ struct crash_scene {
     struct child children[SCENE_CHILDREN];
     struct random random;
     uint64_t seed;
+    struct postgres *server; /**< of the store; NULL = that is a file. See RONDO_CRASH_SERVER */
 };
 
-/** cmocka set-up and tear-down: make the folder; kill all children, remove everything. */
+/**
+ * cmocka set-up and tear-down: make the folder; kill all children, remove everything. With
+ * RONDO_CRASH_SERVER=1 in the environment the store is in a server of PostgreSQL; without such a
+ * server here the program is skipped.
+ */
 int scene_setup(void **state);
 /**
  * The same without waiting for a disk, in the bounded suite where there is room: a process that is

@@ -13,8 +13,9 @@
 
 /** Kills on one store before a new one is begun. */
 #define KILLS_PER_STORE 20
-/** Latest instant for a kill, after the start of the process. */
-#define LATEST_KILL_NS (100 * NS_PER_MS)
+/** Latest instant for a kill, after the start of the process; it has to connect to a server. */
+#define LATEST_KILL_NS        (100 * NS_PER_MS)
+#define LATEST_SERVER_KILL_NS (600 * NS_PER_MS)
 
 struct figures {
     uint64_t kills;
@@ -66,7 +67,8 @@ static void kill_once(struct crash_scene *scene, const struct way *way, struct l
                       struct figures *figures)
 {
     struct child *child = start_victim(scene, way, "100000");
-    child_listen(child, (int64_t)random_below(&scene->random, LATEST_KILL_NS));
+    int64_t latest_ns = scene->server == NULL ? LATEST_KILL_NS : LATEST_SERVER_KILL_NS;
+    child_listen(child, (int64_t)random_below(&scene->random, (uint64_t)latest_ns));
     child_kill(child);
     if (!WIFSIGNALED(child->status)) {
         fail_msg("the victim ended by itself:\n%s", buf_string(&child->out));

@@ -140,7 +140,7 @@ TEST_WITH(one_of_those_that_start_an_exclusive_agent_wins, scene_setup, scene_te
 {
     struct crash_scene *scene = *state;
     struct ledger ledger = {0};
-    int64_t rounds = scene_is_long() ? 300 : 30;
+    int64_t rounds = scene_number("RONDO_CRASH_STARTS", scene_is_long() ? 300 : 30);
     for (int64_t i = 0; i < rounds; i++) {
         scene_clear(scene);
         run_round(scene, &ledger, NULL, i % 4 < 2 ? 2 : RACERS_ROOM,

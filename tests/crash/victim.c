@@ -25,6 +25,7 @@
 #include "base/memory.h"
 #include "loop/driver/driver.h"
 #include "loop/owner.h"
+#include "store/postgres/postgres.h"
 #include "store/sqlite/sqlite.h"
 #include "victim_options.h"
 
@@ -352,15 +353,25 @@ static bool note_run(const struct store_run *run, void *context)
     return true;
 }
 
-static int open_all(struct victim *victim, struct rondo_error *err)
+static int open_store(struct victim *victim, struct rondo_error *err)
 {
+    if (store_postgres_is_address(victim->options.store)) {
+        const struct store_postgres_options options = {.address = victim->options.store,
+                                                       .may_create = true};
+        return store_postgres_open(&options, &victim->store, err);
+    }
     struct store_sqlite_options store_options = {
         .path = victim->options.store,
         .may_create = true,
         .clock = &victim->clock,
         .busy_timeout_ns = victim->options.busy_ms * NS_PER_MS,
     };
-    int r = store_sqlite_open(&store_options, &victim->store, err);
+    return store_sqlite_open(&store_options, &victim->store, err);
+}
+
+static int open_all(struct victim *victim, struct rondo_error *err)
+{
+    int r = open_store(victim, err);
     if (r < 0) {
         return r;
     }
@@ -369,6 +380,7 @@ static int open_all(struct victim *victim, struct rondo_error *err)
         .clock = &victim->clock,
         .lease_ns = victim->options.lease_ms * NS_PER_MS,
         .policy = victim->options.policy,
+        .is_store_remote = store_postgres_is_address(victim->options.store),
     };
     r = runtime_new(&runtime_options, &victim->runtime, err);
     if (r < 0) {
