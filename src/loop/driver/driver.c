@@ -202,6 +202,7 @@ static int advance(struct loop *loop, struct rondo_error *err)
     loop_end_body(loop);
     for (;;) {
         struct loop_effect effect;
+        loop->is_lease_in_doubt = loop->is_lease_in_doubt || loop_is_only_late(loop);
         loop_forget_late(loop);
         loop_step(&loop->state, &loop->spec, loop_now(loop), !loop->is_degraded, &effect);
         if (is_parking_before(loop, effect.kind)) {

@@ -39,6 +39,7 @@ struct loop {
     struct cancel cancel;
     _Atomic int stop_level; /* what loop_stop() asked for; the token may be set for other reasons */
     bool is_waiting_for_store; /* its commit was noted as waiting */
+    bool is_lease_in_doubt;    /* others may have claimed the run: no effect without a commit */
     char run_id[ID_SIZE];
     char by[LOOP_BY_SIZE]; /* who started or resumed it; "" = unknown */
     bool is_registered;

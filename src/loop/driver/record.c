@@ -163,7 +163,7 @@ static bool may_wait_longer(struct loop *loop, int64_t since_ns, const struct ro
 {
     int64_t now_ns = clock_monotonic(runtime_clock(loop->runtime));
     if (!runtime_waits_for_store(loop->runtime) ||
-        loop->spec.durability == DURABILITY_BEST_EFFORT ||
+        (loop->spec.durability == DURABILITY_BEST_EFFORT && !loop->is_lease_in_doubt) ||
         (cancel_is_set(&loop->cancel) && !loop_is_only_late(loop)) ||
         now_ns - since_ns >= RUNTIME_STORE_PATIENCE_NS) {
         return false;
@@ -240,6 +240,7 @@ static int try_hard(struct loop *loop, size_t count, bool is_release, int tries,
         }
         if (r == 0) {
             runtime_note_held(loop->runtime, loop->run_id, sent_ns);
+            loop->is_lease_in_doubt = false;
             drop_committed(loop, count);
             settle_update(loop);
             loop->has_mail = result.has_mail;

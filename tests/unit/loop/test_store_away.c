@@ -167,6 +167,27 @@ FIXTURE_TEST(a_body_that_was_ended_with_its_lease_is_begun_again)
     loop_free(loop);
 }
 
+/** What does not wait for its store does so when another machine may have the run. */
+FIXTURE_TEST(a_best_effort_run_waits_once_its_lease_is_over)
+{
+    struct loop_fixture *fixture = *state;
+    struct store_news news = {0};
+    loop_free(start(fixture, &news));
+    struct loop_spec spec = fixture_spec(0);
+    spec.durability = DURABILITY_BEST_EFFORT;
+    struct loop *loop = fixture_start(fixture, spec);
+    fixture_iterate(loop, 1);
+    fixture_fail(fixture, "renew_leases", 1, RONDO_ERR_IO, STORE_FAULT_BEFORE);
+    fixture->now_ns += 10 * NS_PER_S;
+    runtime_tick(fixture->runtime);
+    loop_report(loop, &(struct loop_body_result){.outcome = LOOP_INTERRUPTED});
+    fixture_fail(fixture, "commit", 60, RONDO_ERR_IO, STORE_FAULT_BEFORE);
+    assert_int_equal(loop_next(loop, NULL), LOOP_BODY);
+    assert_int_equal(fixture->failures, 0);
+    assert_false(loop_is_degraded(loop));
+    loop_free(loop);
+}
+
 FIXTURE_TEST(a_stop_counts_after_a_body_was_ended_with_its_lease)
 {
     struct loop_fixture *fixture = *state;
