@@ -2,6 +2,7 @@
 /* Starting and ending an HTTP server, and its figures. */
 #include "net/server/http_server.h"
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "net/server/internal.h"
@@ -26,6 +27,7 @@ static void fill_options(struct http_server_options *options)
     }
     options->request_ns = options->request_ns == 0 ? HTTP_SERVER_REQUEST_NS : options->request_ns;
     options->idle_ns = options->idle_ns == 0 ? HTTP_SERVER_IDLE_NS : options->idle_ns;
+    options->clock = options->clock == NULL ? clock_system() : options->clock;
 }
 
 static int start_all(struct http_server *server, struct rondo_error *err)

@@ -19,6 +19,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+struct clock;
 struct http_exchange;
 struct http_server;
 struct http_stream;
@@ -42,6 +43,7 @@ struct http_server_options {
     int64_t request_ns;        /**< until a request is there whole; 0 = HTTP_SERVER_REQUEST_NS */
     int64_t idle_ns;           /**< of a kept connection, of a reader that takes nothing; 0 =
                                     HTTP_SERVER_IDLE_NS */
+    const struct clock *clock; /**< of these two; must outlive the server; NULL = the machine's */
     http_handler_fn *handler;
     /** Writes the answer to what never reaches the handler (413, 431, 408, 503), as a problem. */
     void (*problem)(unsigned status, struct buf *ret_body);

@@ -59,7 +59,7 @@ static struct http_connection *remember(struct http_server *server, int fd,
     connection->worker = least_busy(server);
     connection->worker->connections++;
     connection->fd = fd;
-    connection->since_ns = clock_monotonic(clock_system());
+    connection->since_ns = clock_monotonic(server->options.clock);
     http_server_describe_peer(address, &connection->peer);
     server->connection_count++;
     LIST_INSERT_HEAD(&server->connections, connection, link);
@@ -104,7 +104,7 @@ static void linger(struct http_server *server, int fd)
             break;
         }
         lingering->fd = fd;
-        lingering->until_ns = clock_monotonic(clock_system()) + HTTP_SERVER_LINGER_NS;
+        lingering->until_ns = clock_monotonic(server->options.clock) + HTTP_SERVER_LINGER_NS;
         return;
     }
     close(fd);
@@ -276,7 +276,7 @@ static void check_timeouts(struct http_connection *connection, int64_t now)
 /** @return whether there is anything to look at again */
 static bool tick(struct http_server *server)
 {
-    int64_t now = clock_monotonic(clock_system());
+    int64_t now = clock_monotonic(server->options.clock);
     pthread_mutex_lock(&server->lock);
     struct http_connection *connection = NULL;
     LIST_FOREACH(connection, &server->connections, link)
@@ -335,7 +335,7 @@ static void *keep(void *context)
                 listen_again(server, 0);
             }
         }
-        int64_t now = clock_monotonic(clock_system());
+        int64_t now = clock_monotonic(server->options.clock);
         if (now >= next_ns) {
             next_ns = now + every_ns;
             is_busy = tick(server);

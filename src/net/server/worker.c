@@ -39,7 +39,7 @@ static void enter(struct http_connection *connection, enum http_phase phase)
     struct http_server *server = connection->server;
     pthread_mutex_lock(&server->lock);
     connection->phase = phase;
-    connection->since_ns = clock_monotonic(clock_system());
+    connection->since_ns = clock_monotonic(server->options.clock);
     pthread_mutex_unlock(&server->lock);
 }
 

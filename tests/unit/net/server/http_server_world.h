@@ -2,6 +2,7 @@
 /* A server with a handler that says what it got, and a client that sends anything. */
 #pragma once
 
+#include "../../../support/hand_clock.h"
 #include "../../../support/http_raw.h"
 #include "base/clock.h"
 #include "base/memory.h"
@@ -113,6 +114,21 @@ static inline int ask(const struct http_server_world *world, const char *request
 {
     auto_buf struct buf bytes = {0};
     return http_raw_ask(world->address, request, &bytes);
+}
+
+/** Wait until what was sent before has been read. Of a server with one thread: it takes things in
+ * the order in which they came. */
+static inline void wait_until_read(const struct http_server_world *world)
+{
+    assert_int_equal(ask(world, "GET / HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n"), 200);
+}
+
+/** Let time pass until the server has ended a connection. */
+static inline void pass_until_end(struct hand_clock *hand, int fd, struct buf *ret_bytes)
+{
+    while (!http_raw_read_all(fd, ret_bytes, 5 * MS)) {
+        hand_clock_pass(hand, 50 * MS);
+    }
 }
 
 /** Wait until a figure of the server has some value. */

@@ -217,52 +217,70 @@ TEST(test_other_machines_cannot_take_every_place)
     end(&world);
 }
 
+#define REQUEST_NS (200 * MS)
+
+/** A server with one thread, whose time the test has in its hand. */
+static struct http_server_world begin_slowly(struct hand_clock *hand,
+                                             struct http_server_options options)
+{
+    hand_clock_init(hand);
+    options.clock = &hand->clock;
+    options.threads = 1;
+    return begin_with(options);
+}
+
 /** Send one byte after the other until the server has enough of it. @return the status */
-static int trickle(const struct http_server_world *world, const char *first, const char *rest)
+static int trickle(const struct http_server_world *world, struct hand_clock *hand,
+                   const char *first, const char *rest)
 {
     int fd = http_raw_connect(world->address);
     http_raw_send_text(fd, first);
     auto_buf struct buf bytes = {0};
-    for (size_t i = 0; i < 4000 && !http_raw_read_all(fd, &bytes, 5 * MS); i++) {
-        if (!http_raw_send(fd, rest + i % strlen(rest), 1)) {
-            http_raw_read_all(fd, &bytes, 100 * MS);
-            break;
-        }
+    for (size_t i = 0; i < 10; i++) {
+        wait_until_read(world);
+        assert_false(http_raw_read_all(fd, &bytes, MS));
+        hand_clock_pass(hand, REQUEST_NS / 10);
+        assert_true(http_raw_send(fd, rest + i % strlen(rest), 1));
     }
+    pass_until_end(hand, fd, &bytes);
     close(fd);
     return http_raw_status(buf_string(&bytes));
 }
 
 TEST(test_a_request_that_trickles_runs_out_of_time)
 {
+    struct hand_clock hand;
     struct http_server_world world =
-        begin_with((struct http_server_options){.request_ns = 200 * MS});
-    assert_int_equal(trickle(&world, "GET /", "a"), 408);
-    assert_int_equal(trickle(&world, "GET / HTTP/1.1\r\nHost: h\r\n", "X: y\r\n"), 408);
+        begin_slowly(&hand, (struct http_server_options){.request_ns = REQUEST_NS});
+    assert_int_equal(trickle(&world, &hand, "GET /", "a"), 408);
+    assert_int_equal(trickle(&world, &hand, "GET / HTTP/1.1\r\nHost: h\r\n", "X: y\r\n"), 408);
     assert_int_equal(
-        trickle(&world, "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 90000\r\n\r\n", "a"), 408);
-    assert_int_equal(trickle(&world,
+        trickle(&world, &hand, "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 90000\r\n\r\n", "a"),
+        408);
+    assert_int_equal(trickle(&world, &hand,
                              "GET / HTTP/1.1\r\nHost: h\r\n\r\n"
                              "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 90000\r\n\r\n",
                              "a"),
                      200); /* the first; the second is cut */
     assert_int_equal(http_server_state(world.server).cut_off, 4);
-    assert_int_equal(http_server_state(world.server).requests, 1);
+    assert_int_equal(http_server_state(world.server).requests, 41); /* 40 of wait_until_read() */
     end(&world);
 }
 
 TEST(test_the_next_request_of_a_kept_connection_may_not_trickle)
 {
+    struct hand_clock hand;
     struct http_server_world world =
-        begin_with((struct http_server_options){.request_ns = 200 * MS});
+        begin_slowly(&hand, (struct http_server_options){.request_ns = REQUEST_NS});
     int fd = http_raw_connect(world.address);
     auto_buf struct buf head = {0};
     auto_buf struct buf body = {0};
     http_raw_send_text(fd, "GET / HTTP/1.1\r\nHost: h\r\n\r\n");
     assert_int_equal(http_raw_read_answer(fd, &head, &body, false), 200);
     http_raw_send_text(fd, "GET /half");
+    wait_until_read(&world);
     auto_buf struct buf bytes = {0};
-    assert_true(http_raw_read_all(fd, &bytes, HTTP_RAW_PATIENCE_NS));
+    pass_until_end(&hand, fd, &bytes);
     assert_int_equal(http_raw_status(buf_string(&bytes)), 408);
     close(fd);
     end(&world);
@@ -270,26 +288,29 @@ TEST(test_the_next_request_of_a_kept_connection_may_not_trickle)
 
 TEST(test_a_slow_request_line_takes_from_the_time_of_the_rest)
 {
-    const int64_t limit = 2000 * MS;
-    struct http_server_world world = begin_with((struct http_server_options){.request_ns = limit});
+    struct hand_clock hand;
+    struct http_server_world world =
+        begin_slowly(&hand, (struct http_server_options){.request_ns = REQUEST_NS});
     int fd = http_raw_connect(world.address);
-    int64_t begun = clock_monotonic(clock_system());
     auto_buf struct buf bytes = {0};
     http_raw_send_text(fd, "GET /");
-    assert_false(http_raw_read_all(fd, &bytes, 1800 * MS));
+    wait_until_read(&world);
+    hand_clock_pass(&hand, REQUEST_NS * 9 / 10);
     http_raw_send_text(fd, " HTTP/1.1\r\nHost: h\r\n");
+    wait_until_read(&world);
+    assert_false(http_raw_read_all(fd, &bytes, MS));
+    hand_clock_pass(&hand, REQUEST_NS / 2); /* and not as much once more */
     assert_true(http_raw_read_all(fd, &bytes, HTTP_RAW_PATIENCE_NS));
-    int64_t took = clock_monotonic(clock_system()) - begun;
     assert_int_equal(http_raw_status(buf_string(&bytes)), 408);
-    assert_in_range(took, limit, limit + 1700 * MS); /* and not as much once more */
     close(fd);
     end(&world);
 }
 
 TEST(test_idle_connections_are_closed_without_a_word)
 {
-    struct http_server_world world =
-        begin_with((struct http_server_options){.idle_ns = 200 * MS, .request_ns = 300 * MS});
+    struct hand_clock hand;
+    struct http_server_world world = begin_slowly(
+        &hand, (struct http_server_options){.idle_ns = 200 * MS, .request_ns = 300 * MS});
     int fresh = http_raw_connect(world.address);
     int kept = http_raw_connect(world.address);
     auto_buf struct buf head = {0};
@@ -297,8 +318,8 @@ TEST(test_idle_connections_are_closed_without_a_word)
     http_raw_send_text(kept, "GET / HTTP/1.1\r\nHost: h\r\n\r\n");
     assert_int_equal(http_raw_read_answer(kept, &head, &body, false), 200);
     auto_buf struct buf bytes = {0};
-    assert_true(http_raw_read_all(kept, &bytes, HTTP_RAW_PATIENCE_NS));
-    assert_true(http_raw_read_all(fresh, &bytes, HTTP_RAW_PATIENCE_NS));
+    pass_until_end(&hand, kept, &bytes);
+    pass_until_end(&hand, fresh, &bytes);
     assert_int_equal(bytes.len, 0);
     assert_int_equal(http_server_state(world.server).cut_off, 0);
     close(fresh);
@@ -319,14 +340,17 @@ TEST(test_a_reader_that_takes_nothing_is_cut_off)
 
 TEST(test_a_slow_reader_that_takes_something_is_not_cut_off)
 {
-    struct http_server_world world = begin_with((struct http_server_options){.idle_ns = 300 * MS});
+    struct hand_clock hand;
+    struct http_server_world world =
+        begin_slowly(&hand, (struct http_server_options){.idle_ns = 300 * MS});
     int fd = http_raw_connect_with(world.address, 4096);
     http_raw_send_text(fd, "GET /big?n=1000000 HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n");
     char bytes[8192];
     size_t total = 0;
     for (ssize_t n = 1; n > 0; total += (size_t)n) {
         n = recv(fd, bytes, sizeof(bytes), 0);
-        clock_sleep(clock_system(), 8 * MS, NULL); /* over a second altogether */
+        hand_clock_pass(&hand, 8 * MS);            /* over a second altogether */
+        clock_sleep(clock_system(), 2 * MS, NULL); /* so that the server looks in between */
     }
     assert_true(total > 1000000);
     assert_int_equal(http_server_state(world.server).cut_off, 0);

@@ -2,6 +2,7 @@
 /* A store, a hub over it, a server that streams what the query requests, and readers. */
 #pragma once
 
+#include "../../../support/hand_clock.h"
 #include "../../../support/http_raw.h"
 #include "../../../support/store/memory_store.h"
 #include "base/clock.h"
@@ -58,6 +59,7 @@ struct hub_world {
     struct writer *writer;
     struct hub *hub;
     struct http_server *server;
+    const struct clock *clock; /**< of the server; NULL = the machine's */
     const char *address;
 };
 
@@ -103,8 +105,11 @@ static inline void serve(struct hub_world *world, struct hub_options options, in
     static const char *const listen[] = {"127.0.0.1:0", NULL};
     options.writer = world->writer;
     assert_int_equal(hub_start(&options, &world->hub, NULL), 0);
-    struct http_server_options http = {
-        .listen = listen, .handler = stream, .context = world, .idle_ns = idle_ns};
+    struct http_server_options http = {.listen = listen,
+                                       .handler = stream,
+                                       .context = world,
+                                       .idle_ns = idle_ns,
+                                       .clock = world->clock};
     assert_int_equal(http_server_start(&http, &world->server, NULL), 0);
     world->address = http_server_address(world->server, 0);
 }

@@ -273,7 +273,11 @@ TEST(test_what_the_ring_forgot_meanwhile_is_read_again)
 
 TEST(test_a_slow_reader_is_cut_off_and_comes_back_without_a_loss)
 {
-    struct hub_world *world = begin_with((struct hub_options){0}, 300 * NS_PER_MS);
+    struct hand_clock hand;
+    struct hub_world *world = begin_silent();
+    hand_clock_init(&hand);
+    world->clock = &hand.clock;
+    serve(world, (struct hub_options){0}, 300 * NS_PER_MS);
     create_run(world, 1, "a");
     struct hub_reader slow;
     struct hub_reader fast;
@@ -288,6 +292,7 @@ TEST(test_a_slow_reader_is_cut_off_and_comes_back_without_a_loss)
     int64_t deadline = clock_monotonic(clock_system()) + HTTP_RAW_PATIENCE_NS;
     while (http_server_state(world->server).cut_off < 1) {
         assert_true(clock_monotonic(clock_system()) < deadline);
+        hand_clock_pass(&hand, 50 * NS_PER_MS);
         clock_sleep(clock_system(), NS_PER_MS, NULL);
     }
     http_raw_read_all(slow.fd, &slow.bytes, HTTP_RAW_PATIENCE_NS);
@@ -358,7 +363,8 @@ static void open_with_token(struct hub_world *world, const char *path, const cha
     struct token_grant grant;
     struct token_spec spec = {.name = name, .scope = TOKEN_READ, .expires_ns = expires_ns};
     assert_int_equal(token_create(world->store, &spec, token, NULL, NULL), 0);
-    assert_int_equal(token_check(world->store, token, clock_now(clock_system()), &grant, NULL), 0);
+    int64_t now_ns = expires_ns > 0 ? expires_ns - 1 : clock_now(clock_system());
+    assert_int_equal(token_check(world->store, token, now_ns, &grant, NULL), 0);
     assert_int_equal(strlen(grant.digest), DIGEST_HEX_SIZE - 1);
     snprintf(target, sizeof(target), "%s?token=%s", path, grant.digest);
     open_reader(world, target, -1, ret_reader);
