@@ -183,10 +183,11 @@ static void do_input(struct json_object *request, struct json_object *params)
 /** Report progress now and then, or only say something. */
 static void do_work(struct json_object *request, struct json_object *params, bool reports)
 {
+    const int rounds = argument(params, "long", NULL) == NULL ? 10 : 25;
     struct json_object *token = NULL;
     json_object_object_get_ex(json_object_object_get(params, "_meta"), "progressToken", &token);
     int64_t id = token == NULL || !reports ? 999999 : json_object_get_int64(token);
-    for (int i = 0; i < 10; i++) {
+    for (int i = 0; i < rounds; i++) {
         printf("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/progress\",\"params\":{"
                "\"progressToken\":%" PRId64 ",\"progress\":%d}}\n",
                id, i);

@@ -302,7 +302,7 @@ static void take_long(struct agent_scene *scene, const struct tool *tool,
         int64_t lease_ns = handoff.lease_until_ns;
         __atomic_fetch_add(&scene->fixture->now_ns, handoff_default_rules.lease_ns * 2 / 3,
                            __ATOMIC_RELAXED);
-        for (int tries = 0; handoff.lease_until_ns == lease_ns && tries < 2000; tries++) {
+        for (int tries = 0; handoff.lease_until_ns == lease_ns && tries < 24000; tries++) {
             usleep(5000);
             assert_int_equal(handoff_read(&handoffs, request, &handoff, NULL), 0);
         }

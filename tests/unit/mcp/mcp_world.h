@@ -2,6 +2,7 @@
 /* What the tests of MCP share: surroundings, clients of the scripted server, short ways to ask. */
 #pragma once
 
+#include "../../support/hand_clock.h"
 #include "base/buf.h"
 #include "base/cancel.h"
 #include "base/clock.h"

@@ -272,11 +272,15 @@ WORLD_TEST(a_server_that_never_gets_up_is_left_alone_after_six_starts)
 WORLD_TEST(a_start_that_must_wait_longer_than_the_deadline_is_not_waited_for)
 {
     struct mcp_world *world = *state;
+    struct hand_clock hand;
+    hand_clock_init(&hand);
+    world->around.clock = &hand.clock;
     begin(world, "dead", NULL);
     for (int i = 0; i < 4; i++) {
         assert_int_equal(call(world, "echo", "{}"), RONDO_ERR_IO);
     }
-    assert_int_equal(call_within(world, "echo", "{}", in(10 * NS_PER_MS)), RONDO_ERR_IO);
+    int64_t soon_ns = clock_monotonic(&hand.clock) + 10 * NS_PER_MS;
+    assert_int_equal(call_within(world, "echo", "{}", soon_ns), RONDO_ERR_IO);
     assert_contains(world->err.message, "not started again before the deadline");
     assert_int_equal(starts(world), 4);
 }
@@ -467,26 +471,36 @@ WORLD_TEST(with_a_supervisor_nothing_of_a_server_is_left)
     ",\\\"params\\\":{\\\"message\\\":\\\"who?\\\",\\\"requestedSchema\\\":{\\\"type\\\":"       \
     "\\\"object\\\"}}}\"}"
 
+struct slow_person {
+    enum mcp_consent consent;
+    struct hand_clock *hand;
+};
+
 static enum mcp_consent answer_slowly(void *context, const char *server, struct json_object *params,
                                       struct json_object **ret_content)
 {
     assert_string_equal(server, "peer");
     assert_string_equal(json_get_string(params, "message", ""), "who?");
-    usleep((useconds_t)(2 * SHORT_NS / 1000));
+    struct slow_person *person = context;
+    hand_clock_pass(person->hand, 2 * SHORT_NS);
     *ret_content = json_object_new_object();
     json_object_object_add(*ret_content, "who", json_object_new_string("me"));
-    return *(enum mcp_consent *)context;
+    return person->consent;
 }
 
 WORLD_TEST(a_person_answers_a_form_and_takes_no_time_of_the_call)
 {
     struct mcp_world *world = *state;
-    enum mcp_consent consent = MCP_ACCEPT;
+    struct hand_clock hand;
+    struct slow_person person = {.consent = MCP_ACCEPT, .hand = &hand};
+    hand_clock_init(&hand);
+    world->around.clock = &hand.clock;
     world->around.ask_form = answer_slowly;
-    world->around.ask_context = &consent;
+    world->around.ask_context = &person;
     begin(world, "plain", NULL);
     assert_int_equal(call(world, "echo", "{}"), 0); /* It is started. */
-    assert_int_equal(call_within(world, "ask", FORM, in(SHORT_NS)), 0);
+    int64_t deadline_ns = clock_monotonic(&hand.clock) + SHORT_NS;
+    assert_int_equal(call_within(world, "ask", FORM, deadline_ns), 0);
     assert_contains(world->text,
                     "\"id\":77,\"result\":{\"action\":\"accept\",\"content\":{\"who\":\"me\"}}");
 }
@@ -591,10 +605,12 @@ WORLD_TEST(changes_of_tools_are_followed)
     toolbox_free(toolbox);
 }
 
-static int work(struct mcp_world *world, const char *name, int64_t latest_ns)
+/** Work for a second. @param duration_ns without news */
+static int work(struct mcp_world *world, const char *name, struct json_object *arguments,
+                int64_t duration_ns, int64_t latest_ns)
 {
     struct json_object *result = NULL;
-    int code = mcp_call_tool_in_trace(world->client, name, NULL, NULL, in(3 * SHORT_NS / 2),
+    int code = mcp_call_tool_in_trace(world->client, name, arguments, NULL, in(duration_ns),
                                       latest_ns, NULL, &result, &world->err);
     json_object_put(result);
     return code;
@@ -604,11 +620,14 @@ WORLD_TEST(progress_lengthens_a_call)
 {
     struct mcp_world *world = *state;
     begin(world, "plain", NULL);
-    assert_int_equal(call(world, "echo", "{}"), 0); /* It is started. */
-    assert_int_equal(work(world, "work", in(GENEROUS_NS)), 0);
-    assert_int_equal(work(world, "work", 0), RONDO_ERR_TIMEOUT);
-    assert_int_equal(work(world, "work", in(5 * SHORT_NS / 2)), RONDO_ERR_TIMEOUT);
-    assert_int_equal(work(world, "mumble", in(GENEROUS_NS)), RONDO_ERR_TIMEOUT);
+    assert_int_equal(call(world, "echo", "{}"), 0);                  /* It is started. */
+    auto_json struct json_object *longer = json_object_new_object(); /* two and a half seconds */
+    json_object_object_add(longer, "long", json_object_new_string("yes"));
+    assert_int_equal(work(world, "work", longer, 2 * NS_PER_S, in(GENEROUS_NS)), 0);
+    const int64_t soon_ns = 3 * SHORT_NS / 2;
+    assert_int_equal(work(world, "work", NULL, soon_ns, 0), RONDO_ERR_TIMEOUT);
+    assert_int_equal(work(world, "work", NULL, soon_ns, in(5 * SHORT_NS / 2)), RONDO_ERR_TIMEOUT);
+    assert_int_equal(work(world, "mumble", NULL, soon_ns, in(GENEROUS_NS)), RONDO_ERR_TIMEOUT);
 }
 
 WORLD_TEST(a_supervised_server_dies_with_its_last_words_too)

@@ -294,11 +294,11 @@ TEST(a_child_may_clean_up_in_its_grace)
 {
     const char *argv[4];
     struct spawn_request request =
-        shell_request("trap 'echo cleaned; exit 0' TERM; " FOREVER " & wait", argv);
-    request.total_ns = SHORT_NS;
+        shell_request("trap 'echo cleaned; exit 0' TERM; echo go; " FOREVER " & wait", argv);
+    request.silence_ns = SHORT_NS; /* after the first word, so that the trap is there */
     struct spawn_result result = run(&request);
     assert_int_equal(result.end, SPAWN_TIMED_OUT);
-    assert_string_equal(result.output, "cleaned\n");
+    assert_string_equal(result.output, "go\ncleaned\n");
     spawn_result_fini(&result);
 }
 
