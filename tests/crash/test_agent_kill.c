@@ -346,6 +346,19 @@ static void check_effects(const struct kill_world *world, const struct account *
     assert_int_equal(next, 2 * ITERATIONS + 1);
 }
 
+/** Texts that are too long to be shown whole: where they part. */
+static void expect_journal(const char *lines, const char *expected)
+{
+    const char *line = lines;
+    for (size_t i = 0; lines[i] == expected[i] && lines[i] != '\0'; i++) {
+        line = lines[i] == '\n' ? lines + i + 1 : line;
+    }
+    if (strcmp(lines, expected) != 0) {
+        fail_msg("a journal that goes on \"%.200s\", where it should \"%.200s\"", line,
+                 expected + (line - lines));
+    }
+}
+
 static void check_end(struct kill_world *world)
 {
     struct account account;
@@ -354,7 +367,7 @@ static void check_end(struct kill_world *world)
     assert_int_equal(findings.unfinished_runs, 0);
     read_journal(world->scene, &account);
     if (world->undisturbed.len > 0) {
-        assert_string_equal(buf_string(&account.lines), buf_string(&world->undisturbed));
+        expect_journal(buf_string(&account.lines), buf_string(&world->undisturbed));
     }
     assert_true(account.repeated <= 1);
     check_requests(world, &account);
