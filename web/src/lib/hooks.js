@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Loading data, keys, sizes.
-import { useCallback, useEffect, useRef, useState } from "preact/hooks";
+import { useCallback, useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { get } from "./api.js";
 import { listen } from "./overview.js";
 
@@ -108,11 +108,12 @@ export function endPrefix() {
   prefixAt = 0;
 }
 
-/** Keys as {"j": handler}, which says false when the key is not for it; not while somebody types or a dialog is open. */
+/** Keys as {"j": handler}, which says false when the key is not for it; not while somebody types or a dialog is open.
+ *  They count as soon as what they are for is in the page, not after it was drawn. */
 export function useKeys(keys) {
   const latest = useRef(keys);
   latest.current = keys;
-  useEffect(() => {
+  useLayoutEffect(() => {
     const onKey = (event) => {
       if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
       if (document.querySelector("dialog[open]")) return;
