@@ -15,6 +15,24 @@ const FLAGS = [
 ];
 export const DEADLINE_MS = 120_000;
 
+/** Try until nothing is asserted in vain: what a page shows, its title and its address are not changed at once. */
+export async function eventually(act) {
+  const deadline = Date.now() + DEADLINE_MS;
+  for (;;) {
+    try {
+      return await act();
+    } catch (error) {
+      if (Date.now() > deadline) throw error;
+    }
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
+
+/** Press keys that belong together, without a pause between them. */
+export async function press(page, ...keys) {
+  await Promise.all(keys.map((key) => page.keyboard.press(key)));
+}
+
 export function launch(executablePath) {
   return chromium.launch({ executablePath, args: FLAGS });
 }
@@ -48,8 +66,13 @@ export async function shut(page) {
   await page.context().close();
 }
 
-/** What axe finds, as lines. */
+/** What axe finds, as lines. While something fades in or out, its colours are not those that people see. */
 export async function axe(page) {
+  await page.waitForFunction(
+    () =>
+      !document.querySelector(".is-stale") &&
+      document.getAnimations().every((one) => one.effect.getComputedTiming().endTime === Infinity),
+  );
   const { violations } = await new AxeBuilder({ page }).analyze();
   return violations.flatMap(({ id, nodes }) =>
     nodes.map(

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { live, open, shut } from "./browser.mjs";
+import { eventually, live, open, press, shut } from "./browser.mjs";
 import { withMock } from "./mocked.mjs";
 import { World } from "./mock/model.mjs";
 import { Place, until } from "./served.mjs";
@@ -12,29 +12,33 @@ const text = (page, selector) => page.locator(selector).first().innerText();
 
 async function liveQueue(page, server) {
   await page.waitForSelector(".entry");
-  assert.match(await text(page, ".entry"), /nightly.*its budget is used up, starts in/s);
+  await eventually(async () =>
+    assert.match(await text(page, ".entry"), /nightly.*its budget is used up, starts in/s),
+  );
   const { requests } = server.world.duty;
   requests.push({ ...requests[1], run_id: "01a2079f-9999", prompt: "It came later." });
   await page.locator(".entry", { hasText: "It came later." }).waitFor();
   await page.getByRole("button", { name: "Refused" }).click();
   await page.locator(".entry", { hasText: "no such role is on duty" }).waitFor();
-  assert.ok(page.url().endsWith("#/queue?show=refused"));
+  await page.waitForURL(/#\/queue\?show=refused$/);
 }
 
 async function pagedRefusals(page, server) {
   await page.locator(".entry", { hasText: "number 99" }).waitFor();
-  assert.equal(await page.locator(".entry").count(), 100);
+  await eventually(async () => assert.equal(await page.locator(".entry").count(), 100));
   await page.getByRole("button", { name: "Load more" }).click();
   await page.locator(".entry", { hasText: "number 149" }).waitFor();
-  assert.equal(await page.locator(".entry").count(), 150);
-  assert.equal(await page.getByRole("button", { name: "Load more" }).count(), 0);
+  await eventually(async () => assert.equal(await page.locator(".entry").count(), 150));
+  await page.getByRole("button", { name: "Load more" }).waitFor({ state: "detached" });
   assert.ok(server.requests.some((line) => line.includes("before=")));
   const { refusals } = server.world.duty;
   refusals.unshift({ ...refusals[0], id: "id-new", reason: "the newest" });
   await page.locator(".entry", { hasText: "the newest" }).waitFor();
   // The first page ends one earlier now: what was on it before stays.
-  assert.equal(await page.locator(".entry", { hasText: "number 99" }).count(), 1);
-  assert.equal(await page.locator(".entry").count(), 151);
+  await eventually(async () =>
+    assert.equal(await page.locator(".entry", { hasText: "number 99" }).count(), 1),
+  );
+  await eventually(async () => assert.equal(await page.locator(".entry").count(), 151));
 }
 
 function refuseMany({ world }) {
@@ -49,24 +53,25 @@ function refuseMany({ world }) {
 async function filteredSources(page) {
   await page.waitForSelector(".entry");
   const roles = async () => (await page.locator(".entry strong").allInnerTexts()).join(" ");
-  assert.equal(
-    await roles(),
-    "greeter old-worker checker checker nightly reporter docs-sync triage-bot",
+  await eventually(async () =>
+    assert.equal(
+      await roles(),
+      "greeter old-worker checker checker nightly reporter docs-sync triage-bot",
+    ),
   );
   await page.getByRole("button", { name: /^Problems/ }).click();
   await page.waitForFunction(() => document.querySelectorAll(".entry").length === 2);
   await page.getByRole("button", { name: /^Problems/ }).click();
   await page.getByLabel("Role").fill("night");
   await page.waitForFunction(() => document.querySelectorAll(".entry").length === 1);
-  assert.equal(await roles(), "nightly");
-  assert.ok(page.url().endsWith("#/sources?role=night"));
+  await eventually(async () => assert.equal(await roles(), "nightly"));
+  await page.waitForURL(/#\/sources\?role=night$/);
 }
 
 /** Without a mouse: a follow-up is changed, and cancelled. */
 async function followUpsByKeyboard(page, server) {
   await live(page);
-  await page.keyboard.press("g");
-  await page.keyboard.press("f");
+  await press(page, "g", "f");
   await page.waitForSelector(".entry");
   await page.getByRole("button", { name: "Change the follow-up of checker" }).focus();
   await page.keyboard.press("Enter");
@@ -89,7 +94,9 @@ async function followUpsByKeyboard(page, server) {
 
 async function resetBudget(page, server) {
   await page.waitForSelector(".budget");
-  assert.match(await text(page, ".panel"), /nightly.*Used up.*101% used.*Events wait/s);
+  await eventually(async () =>
+    assert.match(await text(page, ".panel"), /nightly.*Used up.*101% used.*Events wait/s),
+  );
   await page.getByRole("button", { name: "Reset the budgets of nightly" }).click();
   await page.waitForSelector("dialog[open]");
   await page.keyboard.press("Escape");
@@ -103,14 +110,14 @@ async function resetBudget(page, server) {
 async function notAllowed(page) {
   await page.waitForSelector(".budget");
   const button = page.getByRole("button", { name: "Reset the budgets of nightly" });
-  assert.equal(await button.getAttribute("aria-disabled"), "true");
+  await eventually(async () => assert.equal(await button.getAttribute("aria-disabled"), "true"));
   await button.click({ force: true });
   assert.equal(await page.locator("dialog[open]").count(), 0);
 }
 
 async function memories(page, server) {
   await page.waitForSelector(".entry");
-  assert.equal(await page.locator(".entry").count(), 4);
+  await eventually(async () => assert.equal(await page.locator(".entry").count(), 4));
   await page.getByLabel("Search by words").fill("staging");
   await page.waitForFunction(() => document.querySelectorAll(".entry").length === 1);
   await page.waitForFunction(() => location.hash === "#/memory?q=staging");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The engineering page: figures, dead letters, and profiles that are compared before they count.
 import assert from "node:assert/strict";
+import { eventually } from "./browser.mjs";
 import { withMock } from "./mocked.mjs";
 import { quiet } from "./mock/hitl.mjs";
 import { World } from "./mock/model.mjs";
@@ -8,10 +9,9 @@ import { World } from "./mock/model.mjs";
 async function figures(page) {
   const evaluations = page.locator("[aria-labelledby=eng-evaluations]");
   await evaluations.waitFor();
-  assert.match(await evaluations.innerText(), /5,120/);
-  assert.match(await evaluations.innerText(), /731 per day/);
-  const ratio = await page.locator("[aria-labelledby=eng-hitl]").innerText();
-  assert.match(ratio, /8\.6%/);
+  await eventually(async () => assert.match(await evaluations.innerText(), /5,120/));
+  await eventually(async () => assert.match(await evaluations.innerText(), /731 per day/));
+  await page.locator("[aria-labelledby=eng-hitl]", { hasText: "8.6%" }).waitFor();
 }
 
 async function none(page) {
@@ -21,7 +21,9 @@ async function none(page) {
 async function noData(page) {
   const ratio = page.locator("[aria-labelledby=eng-hitl]");
   await ratio.waitFor();
-  assert.match(await ratio.innerText(), /no data/, "nothing of nothing is not 0 %");
+  await eventually(async () =>
+    assert.match(await ratio.innerText(), /no data/, "nothing of nothing is not 0 %"),
+  );
 }
 
 async function replayed(page, server) {
@@ -42,8 +44,10 @@ async function mayOnlyRead(page) {
   const letters = page.locator("[aria-labelledby=eng-letters]");
   const button = letters.getByRole("button", { name: "Replay" });
   await button.waitFor();
-  assert.equal(await button.getAttribute("aria-disabled"), "true");
-  assert.match(await button.getAttribute("title"), /requires “administer”/);
+  await eventually(async () => assert.equal(await button.getAttribute("aria-disabled"), "true"));
+  await eventually(async () =>
+    assert.match(await button.getAttribute("title"), /requires “administer”/),
+  );
 }
 
 async function compared(page) {

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { live, open, shut } from "./browser.mjs";
+import { eventually, live, open, press, shut } from "./browser.mjs";
 import { withMock } from "./mocked.mjs";
 import { inbox, settle } from "./mock/inbox.mjs";
 import { World } from "./mock/model.mjs";
@@ -16,18 +16,22 @@ const first = (page, selector) => page.locator(selector).first();
 async function sorted(page, server) {
   await rows(page).first().waitFor();
   const tools = async () => page.locator(".inbox-row .inbox-what strong").allInnerTexts();
-  assert.deepEqual(
-    [(await tools())[0], (await tools()).at(-1)],
-    ["isolate_host", "http_request"],
-    "what waits for its agent comes last",
+  await eventually(async () =>
+    assert.deepEqual(
+      [(await tools())[0], (await tools()).at(-1)],
+      ["isolate_host", "http_request"],
+      "what waits for its agent comes last",
+    ),
   );
   await page.getByRole("button", { name: "Mine (5)" }).click();
   await page.waitForFunction(() => document.querySelectorAll(".inbox-row").length === 5);
   await page.getByRole("button", { name: /^Critical/ }).click();
   await page.waitForFunction(() => document.querySelectorAll(".inbox-row").length === 1);
-  assert.ok(page.url().includes("priority=critical"));
-  assert.match(await first(page, ".inbox-row .countdown").innerText(), /^10 m|^11 m/);
-  assert.match(await page.locator(".nav-badge").innerText(), /^5/);
+  await page.waitForURL(/priority=critical/);
+  await eventually(async () =>
+    assert.match(await first(page, ".inbox-row .countdown").innerText(), /^10 m|^11 m/),
+  );
+  await eventually(async () => assert.match(await page.locator(".nav-badge").innerText(), /^5/));
   settle(server, server.world.inbox[0], "handoff.rejected", { state: "rejected" });
   await page.getByText("Nothing matches").waitFor();
   await page.waitForFunction(() => document.querySelector(".nav-badge").innerText.startsWith("4"));
@@ -36,8 +40,7 @@ async function sorted(page, server) {
 /** Without a mouse: open, read, reject with a reason, and continue. */
 async function byKeyboard(page, server) {
   await live(page);
-  await page.keyboard.press("g");
-  await page.keyboard.press("i");
+  await press(page, "g", "i");
   await rows(page).first().waitFor();
   await page.keyboard.press("j");
   await page.keyboard.press("j");
@@ -45,11 +48,11 @@ async function byKeyboard(page, server) {
   const entry = page.locator(".inbox-entry");
   await entry.waitFor();
   const id = await entry.getAttribute("data-id");
-  await page.keyboard.press("g");
-  await page.keyboard.press("r"); // to the runs, and no rejection
+  await press(page, "g", "r"); // to the runs, and no rejection
   await page.waitForSelector(".tr[data-run]");
   await page.goBack();
   await entry.waitFor();
+  await ready(page, /^Reject/);
   await page.keyboard.press("r");
   await page.waitForSelector("dialog[open]");
   await page.keyboard.press("Tab");
@@ -74,6 +77,7 @@ async function byKeyboard(page, server) {
 
 async function critical(page, server) {
   await page.waitForSelector(".inbox-entry");
+  await ready(page, /^Approve/);
   await page.keyboard.press("a");
   await page.getByRole("button", { name: "Continue" }).click();
   const approve = page.getByRole("button", { name: "Approve the critical action" });
@@ -88,6 +92,7 @@ async function critical(page, server) {
 /** Nothing is shown as decided before the server has said so; who was faster is named. */
 async function raced(page, server) {
   await page.waitForSelector(".inbox-entry");
+  await ready(page, /^Approve/);
   await page.keyboard.press("a");
   await page.waitForSelector("dialog[open]");
   const one = server.world.inbox[2];
@@ -131,12 +136,20 @@ async function asked(page, server) {
 
 async function notMine(page) {
   await page.waitForSelector(".inbox-entry .diff");
-  assert.match(await first(page, ".diff .is-removed").innerText(), /replicas: 3/);
-  assert.match(await first(page, ".diff .is-added").innerText(), /replicas: 6/);
+  await eventually(async () =>
+    assert.match(await first(page, ".diff .is-removed").innerText(), /replicas: 3/),
+  );
+  await eventually(async () =>
+    assert.match(await first(page, ".diff .is-added").innerText(), /replicas: 6/),
+  );
   // No digest covers what the agent says the file was: the whole text is there, too.
-  assert.match(await first(page, ".members pre").innerText(), /replicas: 6[^]*probe/);
+  await eventually(async () =>
+    assert.match(await first(page, ".members pre").innerText(), /replicas: 6[^]*probe/),
+  );
   const approve = page.getByRole("button", { name: /^Approve/ });
-  assert.equal(await approve.getAttribute("title"), "ben has claimed it");
+  await eventually(async () =>
+    assert.equal(await approve.getAttribute("title"), "ben has claimed it"),
+  );
   await page.keyboard.press("a");
   await page.locator(".toast", { hasText: "ben has claimed it" }).waitFor();
   assert.equal(await page.locator("dialog[open]").count(), 0);
@@ -146,7 +159,9 @@ async function notMine(page) {
 async function safe(page) {
   await page.waitForSelector(".hidden-character");
   for (const name of ["\\u{202e}", "\\u{200b}", "\\u{7}"])
-    assert.ok(await page.getByText(name, { exact: true }).count(), name);
+    await eventually(async () =>
+      assert.ok(await page.getByText(name, { exact: true }).count(), name),
+    );
   const shown = await page.evaluate(() => ({
     hit: window.hit,
     images: document.querySelectorAll("img, script:not([src])").length,
@@ -175,7 +190,9 @@ async function folded(page) {
 
 async function thousands(page) {
   await page.waitForFunction(() => document.querySelectorAll(".inbox-row").length === 50);
-  assert.match(await page.getByRole("button", { name: /^All/ }).innerText(), /5,000/);
+  await eventually(async () =>
+    assert.match(await page.getByRole("button", { name: /^All/ }).innerText(), /5,000/),
+  );
   await page.getByRole("button", { name: "Load more" }).click();
   await page.waitForFunction(() => document.querySelectorAll(".inbox-row").length === 100);
 }
@@ -192,16 +209,20 @@ function crowded() {
 async function readOnly(page) {
   await page.waitForSelector(".inbox-entry");
   const approve = page.getByRole("button", { name: /^Approve/ });
-  assert.equal(await approve.getAttribute("aria-disabled"), "true");
-  assert.match(await approve.getAttribute("title"), /requires “decide”/);
+  await eventually(async () => assert.equal(await approve.getAttribute("aria-disabled"), "true"));
+  await eventually(async () =>
+    assert.match(await approve.getAttribute("title"), /requires “decide”/),
+  );
 }
 
 /** A hidden value is shown by key and by mouse, after a question; what looks like one is shown. */
 async function reveals(page, server) {
   await page.waitForSelector(".inbox-entry");
   const text = () => page.locator(".inbox-entry").innerText();
-  assert.match(await text(), /hidden from you, 12 bytes/);
-  assert.match(await text(), /forged/, "an object of the agent is no hidden value");
+  await eventually(async () => assert.match(await text(), /hidden from you, 12 bytes/));
+  await eventually(async () =>
+    assert.match(await text(), /forged/, "an object of the agent is no hidden value"),
+  );
   await page.keyboard.press("v");
   await page.locator("dialog[open]").getByText("recorded in the audit chain").waitFor();
   await page.getByRole("button", { name: "Cancel" }).click();
@@ -221,7 +242,9 @@ async function reveals(page, server) {
 async function mayNotReveal(page, server) {
   const button = page.getByRole("button", { name: "Reveal /action/args/password" });
   await button.waitFor();
-  assert.match(await button.getAttribute("title"), /requires “reveal”/);
+  await eventually(async () =>
+    assert.match(await button.getAttribute("title"), /requires “reveal”/),
+  );
   await page.keyboard.press("v");
   await page.locator(".toast", { hasText: "reveal" }).waitFor();
   assert.equal(server.world.calls.length, 0);
@@ -301,25 +324,32 @@ async function waitingRun(place) {
   return id;
 }
 
-/** One decides; the other one sees who did, within a second. */
+/** A page that asks for nothing again by itself: what it shows of others it was told. */
+async function openTold(browser, url) {
+  const page = await open(browser, "about:blank");
+  await page.addInitScript(() => (window.setInterval = () => 0));
+  await page.goto(url);
+  return page;
+}
+
+/** One decides; the other one is told who did. */
 async function twoBrowsers(browser, place) {
   await place.serve();
   const run = await waitingRun(place);
   const token = place.run("token", "create", "ann", "--scope", "decide").trim();
   const [{ request_id: id }] = (await place.get("/v1/inbox")).handoffs;
   const ann = await open(browser, `${place.url}/#token=${token}`);
-  const ben = await open(browser, `${place.url}/#/inbox/${id}`);
+  const ben = await openTold(browser, `${place.url}/#/inbox/${id}`);
   try {
     await live(ann);
     await ann.goto(`${place.url}/#/inbox/${id}`);
     await Promise.all([live(ben), ann.waitForSelector(".inbox-entry")]);
     await ben.waitForSelector(".inbox-entry");
+    await ready(ann, /^Approve/);
     await ann.keyboard.press("a");
     await ann.locator("dialog[open]").getByRole("button", { name: "Approve", exact: true }).click();
     await ann.locator(".inbox-entry .notice", { hasText: "Approved by ann" }).waitFor();
-    await ben
-      .locator(".inbox-entry .notice", { hasText: "Approved by ann" })
-      .waitFor({ timeout: 1000 });
+    await ben.locator(".inbox-entry .notice", { hasText: "Approved by ann" }).waitFor();
     await until("the run ends", async () =>
       ["completed"].includes((await place.get(`/v1/runs/${run}`)).status),
     );

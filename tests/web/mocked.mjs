@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Scenarios that need what a real server does seldom, or more runs than a test can make.
 import assert from "node:assert/strict";
-import { axe, isTooWide, live, open, shut } from "./browser.mjs";
+import { axe, eventually, isTooWide, live, open, press, shut } from "./browser.mjs";
 import { PAGES, PLACES, scene } from "./places.mjs";
 import { showcase, World } from "./mock/model.mjs";
 import { Mock } from "./mock/server.mjs";
@@ -136,7 +136,7 @@ async function workOfFew(browser, dist, { world, path }, selector, act) {
 async function manyRuns(page, workOfFewRuns) {
   await live(page);
   await page.waitForSelector(".tr[data-run]");
-  assert.match(await text(page, ".page-sub"), /2,000 runs/);
+  await eventually(async () => assert.match(await text(page, ".page-sub"), /2,000 runs/));
   // Each page of runs is fetched when the end of those before comes in sight.
   while (!/2,000 listed$/.test((await text(page, ".table-foot")).trim())) {
     await page.evaluate(() => {
@@ -166,7 +166,7 @@ async function manyRuns(page, workOfFewRuns) {
         (link) => link.textContent === "triage-bot",
       ),
   );
-  assert.match(page.url(), /status=failed/);
+  await page.waitForURL(/status=failed/);
 }
 
 async function sorted(page) {
@@ -277,8 +277,7 @@ async function byKeyboard(page, server, world, run) {
   await page.waitForFunction(() => document.activeElement?.textContent === "Stop");
   await page.keyboard.press("u");
   await page.waitForSelector(".table");
-  await page.keyboard.press("g");
-  await page.keyboard.press("p");
+  await press(page, "g", "p");
   await page.waitForSelector(".editor");
   assert.equal(run.status, "running");
 }
@@ -301,13 +300,13 @@ async function conflict(page, server, world) {
 async function themed(page) {
   await page.waitForSelector(".cards");
   const shown = () => page.evaluate(() => document.documentElement.dataset.theme);
-  assert.equal(await shown(), "dark");
+  await eventually(async () => assert.equal(await shown(), "dark"));
   await page.getByRole("button", { name: /^Theme: system/ }).click();
   await page.getByRole("button", { name: /^Theme: dark/ }).click();
-  assert.equal(await shown(), "light");
+  await eventually(async () => assert.equal(await shown(), "light"));
   await page.reload();
   await page.waitForSelector(".cards");
-  assert.equal(await shown(), "light");
+  await eventually(async () => assert.equal(await shown(), "light"));
 }
 
 async function warned(page, server, world, run) {
@@ -320,13 +319,15 @@ async function warned(page, server, world, run) {
   await page.locator(`[data-run="${run.run_id}"] .badge`).waitFor();
   await page.getByRole("link", { name: /^Warnings/ }).click();
   await page.locator(".warn", { hasText: "34 of 40" }).first().waitFor();
-  assert.equal(await news.count(), 0);
+  await news.waitFor({ state: "detached" });
 }
 
 async function safeMarkdown(page) {
   await page.waitForSelector(".message");
   assert.equal(await page.locator(".talk script").count(), 0);
-  assert.ok((await page.locator(".talk").innerText()).includes("<script>alert(1)</script>"));
+  await eventually(async () =>
+    assert.ok((await page.locator(".talk").innerText()).includes("<script>alert(1)</script>")),
+  );
   const hrefs = await page
     .locator(".talk a")
     .evaluateAll((links) => links.map((link) => link.href));

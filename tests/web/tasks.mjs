@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The tasks of a PRD's run: board, graph, details, changes and the progress log, live and by keyboard.
 import assert from "node:assert/strict";
+import { eventually } from "./browser.mjs";
 import { withMock } from "./mocked.mjs";
 import { prdWorld, touch } from "./mock/tasks.mjs";
 
@@ -16,7 +17,9 @@ async function board(page) {
     ["blocked", ["US-005"]],
   ]) {
     const column = page.locator(`section[aria-labelledby=tasks-${state}]`);
-    assert.deepEqual(await column.locator(".task-id").allInnerTexts(), ids, state);
+    await eventually(async () =>
+      assert.deepEqual(await column.locator(".task-id").allInnerTexts(), ids, state),
+    );
   }
   await page.getByText("waits for US-004").waitFor();
   await page.getByText("3 of 7 done").waitFor();
@@ -34,10 +37,14 @@ async function details(page, server) {
   await page.locator(card(4)).click();
   const panel = page.locator(".task-detail");
   await panel.getByRole("heading", { name: "Attempt 3" }).waitFor();
-  const heads = await panel.locator(".attempt h3").allInnerTexts();
-  assert.deepEqual(heads, ["Attempt 3", "Attempt 2", "Attempt 1"], "newest first");
+  await eventually(async () => {
+    const heads = await panel.locator(".attempt h3").allInnerTexts();
+    assert.deepEqual(heads, ["Attempt 3", "Attempt 2", "Attempt 1"], "newest first");
+  });
   const link = panel.getByRole("link", { name: /^run / }).first();
-  assert.match(await link.getAttribute("href"), new RegExp(server.world.prd.child.run_id));
+  await eventually(async () =>
+    assert.match(await link.getAttribute("href"), new RegExp(server.world.prd.child.run_id)),
+  );
   await panel.getByText("make test", { exact: true }).first().waitFor();
   touch(server.world, 4, { state: "pending" });
   await panel.locator(".status", { hasText: "Pending" }).waitFor();
@@ -50,10 +57,14 @@ async function changes(page) {
   const panel = page.locator(".task-detail");
   await panel.getByRole("button", { name: "Show the changes" }).click();
   await panel.locator(".change-file").first().waitFor();
-  const names = await panel.locator(".change-file summary code").allInnerTexts();
-  assert.deepEqual(names, ["src/list.py", "docs/list.md", "logo.png"]);
-  assert.equal(await panel.locator(".diff-row.is-added").count(), 4);
-  assert.equal(await panel.locator(".diff-row.is-removed").count(), 1);
+  await eventually(async () => {
+    const names = await panel.locator(".change-file summary code").allInnerTexts();
+    assert.deepEqual(names, ["src/list.py", "docs/list.md", "logo.png"]);
+  });
+  await eventually(async () => assert.equal(await panel.locator(".diff-row.is-added").count(), 4));
+  await eventually(async () =>
+    assert.equal(await panel.locator(".diff-row.is-removed").count(), 1),
+  );
   await panel.getByText("binary").waitFor();
 }
 
@@ -61,12 +72,16 @@ async function graph(page) {
   await page.getByRole("button", { name: "Graph" }).click();
   const nodes = page.locator(".graph-node");
   await nodes.first().waitFor();
-  assert.equal(await nodes.count(), 7);
-  assert.equal(await page.locator(".graph-plane > svg > path").count(), 6);
+  await eventually(async () => assert.equal(await nodes.count(), 7));
+  await eventually(async () =>
+    assert.equal(await page.locator(".graph-plane > svg > path").count(), 6),
+  );
   const x = async (number) =>
     (await page.locator(`.graph-node[data-task="${number}"]`).boundingBox()).x;
-  assert.ok(
-    (await x(1)) < (await x(2)) && (await x(2)) < (await x(3)) && (await x(3)) < (await x(6)),
+  await eventually(async () =>
+    assert.ok(
+      (await x(1)) < (await x(2)) && (await x(2)) < (await x(3)) && (await x(3)) < (await x(6)),
+    ),
   );
   await page.locator('.graph-node[data-task="2"]').click();
   await page.locator(".task-detail", { hasText: "US-002" }).waitFor();
@@ -130,7 +145,9 @@ async function parent(page, server) {
   await page.evaluate((id) => (location.hash = `#/runs/${id}`), child.run_id);
   const link = page.locator(".run-facts a");
   await link.waitFor();
-  assert.equal(await link.getAttribute("href"), `#/runs/${run.run_id}`);
+  await eventually(async () =>
+    assert.equal(await link.getAttribute("href"), `#/runs/${run.run_id}`),
+  );
 }
 
 export async function taskTests(test, browser, dist) {

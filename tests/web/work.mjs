@@ -2,11 +2,11 @@
 // The page of work items: against the mock server, and against a real server with items in its store.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { axe, open, shut } from "./browser.mjs";
+import { axe, eventually, open, shut } from "./browser.mjs";
 import { withMock } from "./mocked.mjs";
 import { World } from "./mock/model.mjs";
 import { idOf } from "./mock/work.mjs";
-import { Place, until } from "./served.mjs";
+import { Place } from "./served.mjs";
 
 const SHOP = "github.com/acme/shop";
 const place_of = (number) => `#/work/${idOf(SHOP, number)}`;
@@ -20,12 +20,20 @@ const listed = (page, count) =>
 
 async function list(page) {
   await listed(page, 9);
-  assert.deepEqual(await numbers(page), [41, 38, 7, 37, 36, 30, 29, 28, 5], "last changed first");
+  await eventually(async () =>
+    assert.deepEqual(await numbers(page), [41, 38, 7, 37, 36, 30, 29, 28, 5], "last changed first"),
+  );
   const review = row(page, 38);
-  assert.match(await review.innerText(), /In review.*pull request #44.*1 attempt.*cost \$0\.42/s);
+  await eventually(async () =>
+    assert.match(await review.innerText(), /In review.*pull request #44.*1 attempt.*cost \$0\.42/s),
+  );
   const outside = review.getByRole("link", { name: "pull request #44" });
-  assert.equal(await outside.getAttribute("href"), `https://${SHOP}/pull/44`);
-  assert.equal(await outside.getAttribute("rel"), "noopener noreferrer nofollow");
+  await eventually(async () =>
+    assert.equal(await outside.getAttribute("href"), `https://${SHOP}/pull/44`),
+  );
+  await eventually(async () =>
+    assert.equal(await outside.getAttribute("rel"), "noopener noreferrer nofollow"),
+  );
   await page.getByText(/tries again in/).waitFor();
   await page.locator(".entry", { hasText: "cost unknown" }).waitFor();
 }
@@ -35,7 +43,7 @@ async function live(page, server) {
   const item = server.world.work.find(({ number }) => number === 30);
   Object.assign(item, { state: "blocked", reason: "time_over", updated: new Date().toISOString() });
   await row(page, 30).locator(".tag", { hasText: "Blocked" }).waitFor();
-  assert.equal((await numbers(page))[0], 30);
+  await eventually(async () => assert.equal((await numbers(page))[0], 30));
   await row(page, 30).getByText("time over").waitFor();
 }
 
@@ -47,8 +55,8 @@ async function filters(page) {
   await listed(page, 2);
   await page.getByLabel("Repository").selectOption("git.example.org/tools/ledger");
   await listed(page, 1);
-  assert.deepEqual(await numbers(page), [5]);
-  assert.ok(page.url().includes("state=blocked%2Cdone&repository=git.example.org"));
+  await eventually(async () => assert.deepEqual(await numbers(page), [5]));
+  await page.waitForURL(/state=blocked%2Cdone&repository=git\.example\.org/);
   await page.getByRole("button", { name: /^Done/ }).click();
   await page.getByText("No matching work items").waitFor();
 }
@@ -66,7 +74,7 @@ async function pages(page, server) {
   await listed(page, 50);
   await page.getByRole("button", { name: "Load more" }).click();
   await listed(page, 70);
-  assert.equal(await page.getByRole("button", { name: "Load more" }).count(), 0);
+  await page.getByRole("button", { name: "Load more" }).waitFor({ state: "detached" });
 }
 
 async function detail(page, server) {
@@ -74,13 +82,19 @@ async function detail(page, server) {
     .getByRole("link", { name: /^Payments fail/ })
     .click();
   await page.getByRole("heading", { level: 1, name: /^Payments fail/ }).waitFor();
-  assert.equal(await page.title(), "Payments fail in the night of the change of clocks · Rondo");
+  await eventually(async () =>
+    assert.equal(await page.title(), "Payments fail in the night of the change of clocks · Rondo"),
+  );
   await page.getByText("test_clock failed after each of 3 attempts").waitFor();
-  const notes = await page.locator(".entry").allInnerTexts();
-  assert.match(notes[0], /it is blocked/);
-  assert.match(notes[2], /claimed/);
+  await eventually(async () => {
+    const notes = await page.locator(".entry").allInnerTexts();
+    assert.match(notes[0], /it is blocked/);
+    assert.match(notes[2], /claimed/);
+  });
   const run = page.locator(".facts").getByRole("link", { name: /^01a2079f/ });
-  assert.equal(await run.getAttribute("href"), "#/runs/01a2079f-b300-72f0-a4b7-76fe9c42fd97");
+  await eventually(async () =>
+    assert.equal(await run.getAttribute("href"), "#/runs/01a2079f-b300-72f0-a4b7-76fe9c42fd97"),
+  );
   const item = server.world.work.find(({ number }) => number === 37);
   item.history = [...item.history, { time: item.updated, state: "assigned", text: "once more" }];
   await page.locator(".entry", { hasText: "once more" }).waitFor();
@@ -91,7 +105,9 @@ async function detail(page, server) {
 async function retry(page, server) {
   await page.waitForSelector(".facts");
   const release = page.getByRole("button", { name: "Release" });
-  assert.equal(await release.getAttribute("title"), "Its state is “Blocked”");
+  await eventually(async () =>
+    assert.equal(await release.getAttribute("title"), "Its state is “Blocked”"),
+  );
   await page.getByRole("button", { name: "Retry" }).press("Enter");
   await page.getByRole("button", { name: "Cancel" }).click();
   assert.equal(server.world.calls.length, 0);
@@ -100,7 +116,9 @@ async function retry(page, server) {
   await page.locator(".notice", { hasText: /Retry requested by local user ops/ }).waitFor();
   assert.deepEqual(server.world.calls, [{ action: "retry", item: idOf(SHOP, 37) }]);
   const button = page.getByRole("button", { name: "Retry" });
-  assert.equal(await button.getAttribute("title"), "Requested already");
+  await eventually(async () =>
+    assert.equal(await button.getAttribute("title"), "Requested already"),
+  );
 }
 
 async function refusedRelease(page, server) {
@@ -115,7 +133,9 @@ async function readOnly(page) {
   await page.waitForSelector(".facts");
   for (const name of ["Retry", "Release"]) {
     const button = page.getByRole("button", { name });
-    assert.match(await button.getAttribute("title"), /this requires “operate”/);
+    await eventually(async () =>
+      assert.match(await button.getAttribute("title"), /this requires “operate”/),
+    );
   }
 }
 
@@ -203,7 +223,7 @@ async function served(browser, place) {
   const page = await open(browser, `${place.url}/#/work`);
   try {
     await listed(page, 2);
-    assert.deepEqual(await numbers(page), [13, 12]);
+    await eventually(async () => assert.deepEqual(await numbers(page), [13, 12]));
     await row(page, 12).getByRole("link", { name: "Issue <b>12</b>" }).click();
     await page.locator(".entry", { hasText: "claimed" }).waitFor();
     assert.deepEqual(await axe(page), []);
@@ -214,7 +234,7 @@ async function served(browser, place) {
     assert.equal(request.kind, "retry");
     await page.locator(".facts a", { hasText: runId.slice(0, 13) }).click();
     await page.getByRole("heading", { name: "worker" }).waitFor();
-    await until("the run is shown", async () => page.url().includes(runId));
+    await page.waitForURL((url) => url.href.includes(runId));
     assert.deepEqual(page.problems, []);
   } finally {
     await shut(page);
