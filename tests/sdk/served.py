@@ -36,7 +36,7 @@ class Served:
         self.signed_token, self.secret = signed.split()
 
     def wait_for_address(self):
-        end = time.monotonic() + 30
+        end = time.monotonic() + 120
         while time.monotonic() < end and self.process.poll() is None:
             found = re.search(r"http://127\.0\.0\.1:\d+", (self.folder / "log").read_text())
             if found:
@@ -63,7 +63,7 @@ class Served:
 
     def waiting(self, count=1):
         """The ids of requests that wait, when there are so many."""
-        end = time.monotonic() + 20
+        end = time.monotonic() + 120
         while time.monotonic() < end:
             lines = self.run("inbox", "--json").splitlines()
             ids = [json.loads(line)["request_id"] for line in lines]

@@ -229,7 +229,7 @@ class StandIn:
             }  # fmt: skip
             self.changed.notify_all()
 
-    def wait_for_request(self, count=1, timeout_s=10):
+    def wait_for_request(self, count=1, timeout_s=60):
         with self.changed:
             if not self.changed.wait_for(lambda: len(self.requests) >= count, timeout_s):
                 raise AssertionError(f"{len(self.requests)} requests came, not {count}")

@@ -30,7 +30,7 @@ class World(unittest.TestCase):
     def options(self, **options):
         base = {
             "agent_id": "sec-triage-01", "supervisors": ["sec-oncall"], "endpoint": self.server.endpoint,
-            "state_dir": self.folder, "budget": 2, "timeout": 10, "token": "rondo_secret-token",
+            "state_dir": self.folder, "budget": 5, "timeout": 10, "token": "rondo_secret-token",
         }  # fmt: skip
         return {**base, **options}
 

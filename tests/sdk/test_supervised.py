@@ -2,6 +2,7 @@
 """The decorator: functions of every kind, both modes, hooks, resuming, results."""
 
 import asyncio
+import dataclasses
 import inspect
 import os
 import threading
@@ -115,7 +116,9 @@ class Allowed(World):
             with rt.action("t", {}, **SAFE):
                 self.server.fail = lambda _method, path: 503 if "receipts" in path else None
 
-        agent = self.supervised(body, budget=0.3)
+        agent = self.supervised(body)
+        # Reports are tried for so long; what comes before has the time that it takes.
+        agent.supervisor.config = dataclasses.replace(agent.supervisor.config, budget_s=0.3)
         agent()
         self.assertEqual(self.server.receipts, {})
         self.server.fail = None
@@ -329,7 +332,7 @@ class Waiting(World):
         begin = time.monotonic()
         with self.assertRaises(rt.Cancelled):
             agent()
-        self.assertLess(time.monotonic() - begin, 3)
+        self.assertLess(time.monotonic() - begin, 9)  # without the cancellation it is 10
 
 
 class Kinds(World):
@@ -382,7 +385,7 @@ class Kinds(World):
                 await task
 
         asyncio.run(scenario())
-        end = time.monotonic() + 5
+        end = time.monotonic() + 60
         while self.only_request()["state"] != "cancelled" and time.monotonic() < end:
             time.sleep(0.01)
         self.assertEqual((self.ran, self.only_request()["state"]), ([], "cancelled"))
@@ -390,7 +393,7 @@ class Kinds(World):
     def test_a_permit_that_comes_with_a_cancellation_is_reported(self):
         agent = self.supervised(self.cancelled_at_the_last_moment)
         asyncio.run(agent())
-        self.assertEqual(self.reported.wait(10), True)
+        self.assertEqual(self.reported.wait(60), True)
 
     async def cancelled_at_the_last_moment(self):
         self.reported = threading.Event()
