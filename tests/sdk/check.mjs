@@ -27,7 +27,7 @@ async function check(name, body) {
       endpoint,
       stateDir: folder,
       token: "rondo_secret-token",
-      budgetMs: 800,
+      budgetMs: 20_000,
       timeoutMs: 10_000,
       lane: `lane-${count}`,
       run: `run-${count}`,
@@ -723,7 +723,7 @@ async function checkServed(name, body) {
         endpoint: real.endpoint,
         token: real.token, // needs signed requests, and signs answers
         signingSecret: real.signingSecret,
-        budgetMs: 5000,
+        budgetMs: 30_000,
       }),
     );
   count++;
