@@ -16,18 +16,8 @@ import { inbox } from "./inbox.mjs";
 import { memories } from "./memories.mjs";
 import { tasks } from "./tasks.mjs";
 import { work } from "./work.mjs";
-import {
-  Server,
-  check,
-  folder,
-  free_port,
-  gone,
-  here,
-  nothing,
-  rondo,
-  start,
-  until,
-} from "./support.mjs";
+import { freePort } from "../support/port.mjs";
+import { Server, check, folder, gone, here, nothing, rondo, start, until } from "./support.mjs";
 import { plain } from "./plain.mjs";
 
 // A kept connection may be closed by its other end just when it is used again.
@@ -63,7 +53,7 @@ export function send(base, method, where, { headers = {}, body } = {}) {
 
 /** Others' proxy, before one server. */
 async function prism(server, contract) {
-  const port = await free_port();
+  const port = await freePort();
   const file = path.join(folder("prism"), "api.json");
   fs.writeFileSync(file, JSON.stringify(contract.document));
   const args = [

@@ -4,7 +4,8 @@ import assert from "node:assert/strict";
 import fs from "node:fs";
 import http from "node:http";
 import path from "node:path";
-import { ask, folder, free_port, rondo, start, until } from "./support.mjs";
+import { freePort } from "../support/port.mjs";
+import { ask, folder, rondo, start, until } from "./support.mjs";
 
 /** Have an agent on duty schedule follow-ups. @return two that are pending */
 export async function follow_ups(server) {
@@ -73,7 +74,7 @@ spec:
 export async function busy_daemon(server) {
   const silent = http.createServer(() => {});
   await new Promise((resolve) => silent.listen(0, "127.0.0.1", resolve));
-  const base = `http://127.0.0.1:${await free_port()}`;
+  const base = `http://127.0.0.1:${await freePort()}`;
   const cwd = folder("hooked");
   fs.writeFileSync(
     path.join(cwd, "hooked.yaml"),

@@ -4,9 +4,9 @@ import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import fs from "node:fs";
 import http from "node:http";
-import net from "node:net";
 import os from "node:os";
 import path from "node:path";
+import { freePort } from "../support/port.mjs";
 
 export const rondo = process.argv[2];
 export const here = import.meta.dirname;
@@ -87,15 +87,6 @@ export async function gone() {
   return `http://127.0.0.1:${server.address().port}/hook`;
 }
 
-export function free_port() {
-  return new Promise((resolve) => {
-    const probe = net.createServer().listen(0, "127.0.0.1", () => {
-      const { port } = probe.address();
-      probe.close(() => resolve(port));
-    });
-  });
-}
-
 export function start(command, args, options = {}) {
   const child = spawn(command, args, { stdio: ["ignore", "pipe", "pipe"], ...options });
   children.add(child);
@@ -127,7 +118,7 @@ export class Server {
   }
 
   async start() {
-    this.port ??= await free_port();
+    this.port ??= await freePort();
     this.base = `http://127.0.0.1:${this.port}`;
     const args = [
       "serve",

@@ -9,9 +9,11 @@ OAuth), and `rondo tools` talks to two public servers over both transports. Each
 the last line is `N passed, N failed`. Without npm all of it is skipped, with a message.
 """
 
+import contextlib
 import json
 import os
 import pathlib
+import random
 import select
 import socket
 import subprocess
@@ -57,6 +59,16 @@ CONFORMANCE = [
 ]
 
 
+def free_port():
+    """A port below those that the system gives to whoever asks for any: nobody has it when the server starts."""
+    while True:
+        with socket.socket() as probe:
+            port = random.randrange(20000, 32000)
+            with contextlib.suppress(OSError):
+                probe.bind(("127.0.0.1", port))
+                return port
+
+
 class Report:
     def __init__(self):
         self.passed = self.failed = 0
@@ -96,9 +108,7 @@ class HttpServer:
     """server-everything on a port of its own; up when the port answers."""
 
     def __enter__(self):
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            self.port = probe.getsockname()[1]
+        self.port = free_port()
         self.process = subprocess.Popen(
             [NODE, EVERYTHING, "streamableHttp"], env=dict(os.environ, PORT=str(self.port)),
             stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,

@@ -11,6 +11,7 @@ import net from "node:net";
 import os from "node:os";
 import path from "node:path";
 import { anthropic, openai } from "./replies.mjs";
+import { freePort } from "../support/port.mjs";
 
 const ask_path = process.argv[2];
 const here = import.meta.dirname;
@@ -30,15 +31,6 @@ async function check(name, body) {
       `not ok ${passed + failed} - ${name}\n${String(error.stack ?? error).replace(/^/gm, "    ")}`,
     );
   }
-}
-
-function free_port() {
-  return new Promise((resolve) => {
-    const probe = net.createServer().listen(0, "127.0.0.1", () => {
-      const { port } = probe.address();
-      probe.close(() => resolve(port));
-    });
-  });
 }
 
 /** Run a command to its end. */
@@ -338,7 +330,7 @@ for (const { dialect, body } of [typed[0], typed.at(-1)]) {
 
 /* --- a mock server of somebody else --- */
 
-const mock_port = await free_port();
+const mock_port = await freePort();
 await start(
   path.join(modules, "@dwmkerr/mock-llm/dist/main.js"),
   [],
@@ -362,7 +354,7 @@ for (const form of ["whole", "stream"]) {
 
 /* --- a gateway that translates OpenAI's dialect into Anthropic's --- */
 
-const gateway_port = await free_port();
+const gateway_port = await freePort();
 const gateway = path.join(modules, "@portkey-ai/gateway/build/start-server.js");
 await start(
   gateway,

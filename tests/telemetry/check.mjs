@@ -6,10 +6,10 @@ import { spawn } from "node:child_process";
 import fs from "node:fs";
 import http from "node:http";
 import { createRequire } from "node:module";
-import net from "node:net";
 import os from "node:os";
 import path from "node:path";
 import zlib from "node:zlib";
+import { freePort } from "../support/port.mjs";
 
 const require = createRequire(import.meta.url);
 const root = require("@opentelemetry/otlp-transformer/build/src/generated/root.js");
@@ -57,15 +57,6 @@ function run(command, args, options = {}) {
     if (options.input) {
       child.stdin.end(options.input);
     }
-  });
-}
-
-function free_port() {
-  return new Promise((resolve) => {
-    const probe = net.createServer().listen(0, "127.0.0.1", () => {
-      const { port } = probe.address();
-      probe.close(() => resolve(port));
-    });
   });
 }
 
@@ -408,7 +399,7 @@ await check("a real back end stores a run and gives it back", async () => {
     LocalFileTraceStore,
     LocalFileLogStore,
   } = require("@genkit-ai/telemetry-server");
-  const port = await free_port();
+  const port = await freePort();
   const folder = path.join(work, "genkit");
   await startTelemetryServer({
     port,
@@ -454,7 +445,7 @@ async function metrics_url() {
       "this rondo has no `rondo serve`; RONDO_METRICS_URL names another one's /metrics",
     );
   }
-  const port = await free_port();
+  const port = await freePort();
   const where = store();
   await loop("http://127.0.0.1:1", where, { OTEL_SDK_DISABLED: "true" });
   const child = spawn(rondo, ["serve", "--store", where, "--listen", `127.0.0.1:${port}`], {
@@ -476,7 +467,7 @@ await check("promtool finds nothing wrong with /metrics", async () => {
 await check("Prometheus scrapes it", async () => {
   await installed("prometheus");
   const url = new URL(await metrics_url());
-  const port = await free_port();
+  const port = await freePort();
   const config = path.join(work, "prometheus.yml");
   fs.writeFileSync(
     config,
@@ -506,7 +497,7 @@ await check("Prometheus scrapes it", async () => {
 await check("/metrics of a server has a value of every metric of the reference", async () => {
   await installed("promtool");
   const { url } = await collector();
-  const port = await free_port();
+  const port = await freePort();
   const where = store();
   const folder = path.dirname(where);
   fs.writeFileSync(

@@ -3,9 +3,9 @@
 import assert from "node:assert/strict";
 import { execFileSync, spawn } from "node:child_process";
 import { chmodSync, existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { freePort } from "../support/port.mjs";
 import { axe, DEADLINE_MS, eventually, live, open, shut } from "./browser.mjs";
 import { readTimeline } from "./mocked.mjs";
 
@@ -16,14 +16,6 @@ echo "iteration $RONDO_ITERATION"
 printf '{"done": %d, "queue": ["a", "b%d"]}' "$RONDO_ITERATION" "$RONDO_ITERATION" > "$RONDO_STATE_FILE"
 printf '{"tokens": 1200, "cost": 0.01, "summary": "step %d", "custom_data": {"progress": "%d of many"}}' "$RONDO_ITERATION" "$RONDO_ITERATION" > "$RONDO_RESULT_FILE"
 `;
-
-async function freePort() {
-  const server = createServer();
-  await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address();
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}
 
 export async function until(what, act) {
   const deadline = Date.now() + DEADLINE_MS;
