@@ -31,7 +31,7 @@ export async function check(name, body) {
     }
     failed++;
     console.log(
-      `not ok ${passed + failed} - ${name}\n${String(error.stack ?? error).replace(/^/gm, "    ")}`,
+      `not ok ${passed + failed} - ${name}\n${String(error.stack ?? error).replace(/^/gm, "    ")}${error.cause ? `\n    ${error.cause}` : ""}`,
     );
   }
 }
@@ -56,7 +56,7 @@ export function folder(name) {
 export const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
 /** What `test` gives as soon as it is true; what it throws counts as not yet. */
-export async function until(what, test, ms = 60000) {
+export async function until(what, test, ms = 240_000) {
   const end = Date.now() + ms;
   let problem = "";
   for (;;) {

@@ -60,7 +60,7 @@ function run(command, args, options = {}) {
   });
 }
 
-async function until(what, test, ms = 30000) {
+async function until(what, test, ms = 240_000) {
   const end = Date.now() + ms;
   for (;;) {
     const value = await test().catch(() => undefined);
