@@ -46,7 +46,7 @@ function run(command, args, options = {}) {
     const child = spawn(command, args, {
       ...options,
       stdio: [options.input ? "pipe" : "ignore", "pipe", "pipe"],
-      timeout: 120000,
+      timeout: 600_000,
     });
     let out = "";
     let err = "";
