@@ -106,9 +106,10 @@ Feature: Agents on duty
     When I run `rondo runs --json`
     Then stdout mentions "\"status\":\"completed\""
     Given a daemon of `role.yaml --drain 1s`
+    # The stand-in for the model tells a new turn from a repeated one by what it is sent.
     When GitHub delivers "b" to "/hooks/other", signed with "x"
       """
-      {}
+      {"another": "event"}
       """
     And the model has been asked 3 times
     And I end the server with TERM
