@@ -381,10 +381,11 @@ SCENE_TEST(a_copy_that_is_killed_after_each_piece_goes_on)
 SCENE_TEST(a_copy_that_is_killed_once_at_any_piece_goes_on)
 {
     struct copy_scene *scene = *state;
-    for (unsigned pieces = 1;; pieces++) {
+    scene->piece_parts = 6;
+    for (unsigned pieces = 1;; pieces += 3) {
         bool was_killed = copy_in_child(scene, pieces);
         if (!was_killed) {
-            assert_true(pieces > 30);
+            assert_true(pieces > 20);
             break;
         }
         assert_int_equal(copy(scene), 0);
@@ -401,7 +402,7 @@ SCENE_TEST(a_copy_to_a_disk_that_is_full_at_any_write_goes_on)
     struct copy_scene *scene = *state;
     bool has_failed = true;
     scene->piece_parts = 25;
-    for (unsigned nth = 1; has_failed; nth += 5) {
+    for (unsigned nth = 1; has_failed; nth += 19) {
         fault_vfs_plan(FAULT_VFS_WRITE, nth, SQLITE_FULL, true);
         int r = copy(scene);
         has_failed = fault_vfs_has_failed();
