@@ -188,7 +188,7 @@ static void open_source(struct soak *soak, struct soak_role *role, size_t at)
         .conversation = json_get_string(role->configs[at], "conversation", NULL),
         .idle_s = SOAK_IDLE_S,
     };
-    int r = source_mark_read(soak->store, role->ids[at], &mark, NULL);
+    int r = source_mark_read(soak->store, role->ids[at], &mark, NULL, NULL);
     if (r == 0 && mark == NULL && strcmp(type->name, "heartbeat") == 0) {
         role->beat.from_s = soak_wall(soak) / NS_PER_S;
     }

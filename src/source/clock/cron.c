@@ -4,9 +4,13 @@
  * becomes a request has itself as key. So a restart continues where it was, and a time that comes
  * again, because the clock was set back, starts nothing.
  *
+ * Several servers may have the role on duty. Each reads the mark when a time is due, and replaces
+ * it on condition that it is still the same: one of them has the turn, and the others follow.
+ *
  * Several times that are due at once were missed: the daemon was down, the machine slept, the clock
  * was set forward, or the run of the time before was not over. `catch_up` says what follows.
  */
+#include "base/auto.h"
 #include "base/clock.h"
 #include "base/digest.h"
 #include "base/error.h"
@@ -14,6 +18,7 @@
 #include "base/memory.h"
 #include "base/time/schedule.h"
 #include "os/zone.h"
+#include "source/intake/mark.h"
 #include "source/source.h"
 
 #include <inttypes.h>
@@ -29,6 +34,8 @@ extern const struct source_type cron_source_type;
 /** A clock that is set back further than this was wrong before; its times are due again. */
 #define CORRECTION_SECONDS (3 * 3600)
 #define RETRY_FULL_NS      (5 * NS_PER_S)
+/** Before it is looked whether the run of another server has ended. */
+#define RETRY_PENDING_NS NS_PER_S
 
 enum catch_up { CATCH_UP_ONE, CATCH_UP_NONE, CATCH_UP_ALL };
 
@@ -42,6 +49,7 @@ struct cron_source {
     int64_t jitter_seconds;
     bool may_overlap;
     int64_t seen;     /* the last time that had its turn, seconds */
+    uint64_t version; /* of the mark, when it was read last */
     int64_t next;     /* the time after it; INT64_MAX = there is none */
     int64_t next_due; /* when that is due: with its jitter */
     int64_t retry_ns; /* not before; 0 = at once */
@@ -115,30 +123,58 @@ static int read_settings(struct cron_source *cron, struct json_object *config,
     return 0;
 }
 
-/** Continue at the mark. The run of the last time may still be executing. */
-static int read_mark(struct cron_source *cron, const char *mark, struct rondo_error *err)
+/** The last time that had its turn, by a mark. */
+static int parse_mark(const struct cron_source *cron, const char *mark, int64_t *ret_seen,
+                      struct rondo_error *err)
 {
     auto_json struct json_object *object = NULL;
+    int r = json_parse(mark, strlen(mark), &object, err);
+    if (r == 0) {
+        *ret_seen = json_get_int(object, "seen", now_seconds(cron));
+    }
+    return r;
+}
+
+/** Continue after a time. Its run may still be executing. */
+static int continue_after(struct cron_source *cron, int64_t seen, struct rondo_error *err)
+{
     char key[24];
     int64_t now = now_seconds(cron);
-    int r = json_parse(mark, strlen(mark), &object, err);
-    if (r < 0) {
-        return r;
-    }
-    int64_t seen = json_get_int(object, "seen", now);
     snprintf(key, sizeof(key), "%" PRId64, seen);
-    r = intake_find_run(cron->head.host->intake, cron->head.host->id, key, cron->run_id, err);
+    int r = intake_find_run(cron->head.host->intake, cron->head.host->id, key, cron->run_id, err);
     advance(cron, seen < now - LIMIT_CATCH_UP_S ? now - LIMIT_CATCH_UP_S : seen);
     return r < 0 ? r : 0;
+}
+
+static int read_mark(struct cron_source *cron, const char *mark, struct rondo_error *err)
+{
+    int64_t seen = 0;
+    int r = parse_mark(cron, mark, &seen, err);
+    return r < 0 ? r : continue_after(cron, seen, err);
 }
 
 /** A new trigger: its times count from now on, also if the daemon ends before the first. */
 static int begin_mark(struct cron_source *cron, struct rondo_error *err)
 {
     char text[48];
-    advance(cron, now_seconds(cron));
-    write_mark(cron->seen, text);
-    return intake_set_mark(cron->head.host->intake, cron->head.host->id, text, err);
+    auto_free char *mark = NULL;
+    const struct source_host *host = cron->head.host;
+    write_mark(now_seconds(cron), text);
+    int r = intake_begin_mark(host->intake, host->id, text, &mark, err);
+    return r < 0 ? r : read_mark(cron, mark == NULL ? text : mark, err);
+}
+
+/** Something is due: another server may have been faster. A mark that is far ahead is of a clock
+ * that was wrong. */
+static int follow_mark(struct cron_source *cron, struct rondo_error *err)
+{
+    auto_free char *mark = NULL;
+    int64_t seen = cron->seen;
+    const struct source_host *host = cron->head.host;
+    int r = source_mark_read(host->store, host->id, &mark, &cron->version, err);
+    r = r < 0 || mark == NULL ? r : parse_mark(cron, mark, &seen, err);
+    bool is_ahead = seen > now_seconds(cron) + CORRECTION_SECONDS;
+    return r < 0 || is_ahead || seen <= cron->seen ? r : continue_after(cron, seen, err);
 }
 
 static void cron_close(struct source *source)
@@ -241,12 +277,16 @@ static int submit(struct cron_source *cron, const struct backlog *backlog, int64
         .key = key,
         .context = buf_string(&context),
         .mark = mark,
+        .mark_version = cron->version,
         .due_ns = backlog->latest_due * NS_PER_S,
         .missed = backlog->missed,
     };
     int r = source_submit(&cron->head, &event, &result, err);
     if (r < 0) {
         return r;
+    }
+    if (result.outcome == INTAKE_OVERTAKEN) {
+        return 0; /* The mark is read again at once. */
     }
     if (result.outcome == INTAKE_FULL) {
         cron->retry_ns = now_ns + RETRY_FULL_NS;
@@ -267,12 +307,21 @@ static int skip(struct cron_source *cron, const struct backlog *backlog, struct 
     write_mark(backlog->latest, mark);
     snprintf(reason, sizeof(reason), "%" PRId64 " time%s passed and %s skipped", count,
              count == 1 ? "" : "s", count == 1 ? "is" : "are");
-    struct intake_event event = {.source = host->id, .role = host->role, .mark = mark};
+    struct intake_event event = {
+        .source = host->id, .role = host->role, .mark = mark, .mark_version = cron->version};
     int r = intake_skip(host->intake, &event, reason, err);
     if (r == 0) {
         advance(cron, backlog->latest);
     }
     return r;
+}
+
+/** Whether the run of the last time is of another server, and not over: 1, 0, or a code. */
+static int is_running_elsewhere(const struct cron_source *cron, struct rondo_error *err)
+{
+    return cron->may_overlap || cron->run_id[0] == '\0'
+               ? 0
+               : intake_is_pending_anywhere(cron->head.host->intake, cron->run_id, err);
 }
 
 static int cron_fire(struct source *source, int64_t now_ns, struct rondo_error *err)
@@ -281,6 +330,15 @@ static int cron_fire(struct source *source, int64_t now_ns, struct rondo_error *
     int64_t now = now_ns / NS_PER_S;
     if (cron_next_due(source) > now_ns) {
         return 0;
+    }
+    int r = follow_mark(cron, err);
+    if (r < 0 || cron_next_due(source) > now_ns) {
+        return r;
+    }
+    r = is_running_elsewhere(cron, err);
+    if (r != 0) {
+        cron->retry_ns = now_ns + RETRY_PENDING_NS;
+        return r < 0 ? r : 0;
     }
     if (now - cron->seen > LIMIT_CATCH_UP_S) {
         advance(cron, now - LIMIT_CATCH_UP_S);

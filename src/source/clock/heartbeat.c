@@ -2,8 +2,10 @@
 /*
  * Heartbeat triggers: in intervals the agent gets a checklist, while the list has open items. The
  * mark is the last beat that had its turn. Beats outside of the active hours are left out; of those
- * that were missed only the last counts.
+ * that were missed only the last counts. Of several servers with the role on duty one has a beat,
+ * as with cron triggers.
  */
+#include "base/auto.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/json/json.h"
@@ -13,6 +15,7 @@
 #include "base/time/schedule.h"
 #include "os/file_untrusted.h"
 #include "os/zone.h"
+#include "source/intake/mark.h"
 #include "source/source.h"
 
 #include <inttypes.h>
@@ -38,6 +41,7 @@ struct heartbeat {
     int active_from, active_until;
     struct schedule active_begin; /* each day */
     int64_t last;                 /* the last beat that had its turn, seconds */
+    uint64_t version;             /* of the mark, when it was read last */
     int64_t next;                 /* the one after it within active hours; INT64_MAX = none */
     int64_t retry_ns;
     char run_id[ID_SIZE];
@@ -105,27 +109,57 @@ static void write_mark(int64_t last, char ret_mark[48])
     snprintf(ret_mark, 48, "{\"last\":%" PRId64 "}", last);
 }
 
-static int read_mark(struct heartbeat *heartbeat, const char *mark, struct rondo_error *err)
+/** The last beat that had its turn, by a mark. */
+static int parse_mark(const struct heartbeat *heartbeat, const char *mark, int64_t *ret_last,
+                      struct rondo_error *err)
 {
     auto_json struct json_object *object = NULL;
-    char key[24];
     int r = json_parse(mark, strlen(mark), &object, err);
-    if (r < 0) {
-        return r;
+    if (r == 0) {
+        *ret_last = json_get_int(object, "last", now_seconds(heartbeat));
     }
-    heartbeat->last = json_get_int(object, "last", now_seconds(heartbeat));
-    snprintf(key, sizeof(key), "%" PRId64, heartbeat->last);
-    r = intake_find_run(heartbeat->head.host->intake, heartbeat->head.host->id, key,
-                        heartbeat->run_id, err);
+    return r;
+}
+
+/** Continue after a beat. Its run may still be executing. */
+static int continue_after(struct heartbeat *heartbeat, int64_t last, struct rondo_error *err)
+{
+    char key[24];
+    heartbeat->last = last;
+    heartbeat->next = beat_after(heartbeat, last);
+    snprintf(key, sizeof(key), "%" PRId64, last);
+    int r = intake_find_run(heartbeat->head.host->intake, heartbeat->head.host->id, key,
+                            heartbeat->run_id, err);
     return r < 0 ? r : 0;
+}
+
+static int read_mark(struct heartbeat *heartbeat, const char *mark, struct rondo_error *err)
+{
+    int64_t last = 0;
+    int r = parse_mark(heartbeat, mark, &last, err);
+    return r < 0 ? r : continue_after(heartbeat, last, err);
 }
 
 static int begin_mark(struct heartbeat *heartbeat, struct rondo_error *err)
 {
     char text[48];
-    heartbeat->last = now_seconds(heartbeat);
-    write_mark(heartbeat->last, text);
-    return intake_set_mark(heartbeat->head.host->intake, heartbeat->head.host->id, text, err);
+    auto_free char *mark = NULL;
+    const struct source_host *host = heartbeat->head.host;
+    write_mark(now_seconds(heartbeat), text);
+    int r = intake_begin_mark(host->intake, host->id, text, &mark, err);
+    return r < 0 ? r : read_mark(heartbeat, mark == NULL ? text : mark, err);
+}
+
+/** A beat is due: another server may have been faster. */
+static int follow_mark(struct heartbeat *heartbeat, struct rondo_error *err)
+{
+    auto_free char *mark = NULL;
+    int64_t last = heartbeat->last;
+    const struct source_host *host = heartbeat->head.host;
+    int r = source_mark_read(host->store, host->id, &mark, &heartbeat->version, err);
+    r = r < 0 || mark == NULL ? r : parse_mark(heartbeat, mark, &last, err);
+    bool is_ahead = last > now_seconds(heartbeat) + CORRECTION_SECONDS;
+    return r < 0 || is_ahead || last <= heartbeat->last ? r : continue_after(heartbeat, last, err);
 }
 
 static void heartbeat_close(struct source *source)
@@ -156,7 +190,6 @@ static int heartbeat_open(struct json_object *config, const struct source_host *
         heartbeat_close(&heartbeat->head);
         return r;
     }
-    heartbeat->next = beat_after(heartbeat, heartbeat->last);
     *ret_source = &heartbeat->head;
     return 0;
 }
@@ -261,9 +294,10 @@ static int submit(struct heartbeat *heartbeat, int64_t beat, int64_t items, cons
         .key = key,
         .context = buf_string(&context),
         .mark = mark,
+        .mark_version = heartbeat->version,
     };
     int r = source_submit(&heartbeat->head, &event, &result, err);
-    if (r < 0 || result.outcome == INTAKE_FULL) {
+    if (r < 0 || result.outcome == INTAKE_FULL || result.outcome == INTAKE_OVERTAKEN) {
         return r;
     }
     memcpy(heartbeat->run_id, result.run_id, sizeof(heartbeat->run_id));
@@ -283,13 +317,22 @@ static int heartbeat_fire(struct source *source, int64_t now_ns, struct rondo_er
     if (heartbeat_next_due(source) > now_ns) {
         return 0;
     }
-    bool is_busy = heartbeat->run_id[0] != '\0' &&
-                   intake_is_pending(heartbeat->head.host->intake, heartbeat->run_id);
+    int r = follow_mark(heartbeat, err);
+    if (r < 0 || heartbeat_next_due(source) > now_ns) {
+        return r;
+    }
+    r = heartbeat->run_id[0] == '\0'
+            ? 0
+            : intake_is_pending_anywhere(heartbeat->head.host->intake, heartbeat->run_id, err);
+    if (r < 0) {
+        return r;
+    }
+    bool is_busy = r == 1;
     int64_t beat = last_beat(heartbeat, now_ns / NS_PER_S);
     if (!is_busy && is_active(heartbeat, now_ns / NS_PER_S)) {
         auto_buf struct buf list = {0};
         int64_t items = read_list(heartbeat, &list);
-        int r = items == 0 ? 1 : submit(heartbeat, beat, items, buf_string(&list), err);
+        r = items == 0 ? 1 : submit(heartbeat, beat, items, buf_string(&list), err);
         if (r <= 0) {
             heartbeat->retry_ns = now_ns + RETRY_NS;
             return r;

@@ -88,7 +88,7 @@ static int open_source(struct duty *duty, struct duty_source *source, struct ron
         return error_set(err, RONDO_ERR_UNSUPPORTED, "triggers of type '%s' are not supported",
                          source->type_name);
     }
-    int r = source_mark_read(duty->store, source->id, &mark, err);
+    int r = source_mark_read(duty->store, source->id, &mark, NULL, err);
     if (r == 0) {
         r = source->type->open(source->config, &source->host, mark, &source->source, err);
     }

@@ -37,6 +37,18 @@ void dedupe_key(int64_t now_ns, const char *source, const char *key, char ret_ke
     write_key(now_ns / DAY_NS, hex, ret_key);
 }
 
+bool dedupe_other_key(int64_t now_ns, const char *source, const char *key,
+                      char ret_key[DEDUPE_KEY_SIZE])
+{
+    int64_t time_ns = now_ns % DAY_NS;
+    bool is_early = time_ns < DEDUPE_SKEW_NS;
+    if (!is_early && DAY_NS - time_ns > DEDUPE_SKEW_NS) {
+        return false;
+    }
+    dedupe_key(is_early ? now_ns - DAY_NS : now_ns + DAY_NS, source, key, ret_key);
+    return true;
+}
+
 void dedupe_encode(int64_t now_ns, const char *run_id, struct buf *ret_json)
 {
     struct json_writer writer = json_writer(ret_json);

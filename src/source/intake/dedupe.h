@@ -18,6 +18,18 @@
 /** Write the key of the document for an event that comes now. */
 void dedupe_key(int64_t now_ns, const char *source, const char *key, char ret_key[DEDUPE_KEY_SIZE]);
 
+/** Two servers that get an event at once may see different days so long before and after midnight.
+ */
+#define DEDUPE_SKEW_NS (INT64_C(600) * 1000000000)
+
+/**
+ * Near midnight the event is recorded under the other day, too: of two servers whose clocks differ
+ * only one can record it.
+ * @return false: it is not near midnight
+ */
+bool dedupe_other_key(int64_t now_ns, const char *source, const char *key,
+                      char ret_key[DEDUPE_KEY_SIZE]);
+
 /** Append the document's JSON. */
 void dedupe_encode(int64_t now_ns, const char *run_id, struct buf *ret_json);
 

@@ -5,6 +5,7 @@
  */
 #include "source/intake/intake.h"
 
+#include "base/auto.h"
 #include "base/error.h"
 #include "base/json/json.h"
 #include "base/memory.h"
@@ -23,8 +24,8 @@
 
 static const char *const rule_names[QUEUE_RULE_COUNT] = {"queue", "coalesce", "drop_oldest",
                                                          "refuse"};
-static const char *const outcome_names[INTAKE_OUTCOME_COUNT] = {"accepted", "duplicate",
-                                                                "coalesced", "refused", "full"};
+static const char *const outcome_names[INTAKE_OUTCOME_COUNT] = {
+    "accepted", "duplicate", "coalesced", "refused", "full", "overtaken"};
 
 const char *queue_rule_name(enum queue_rule rule)
 {
@@ -140,10 +141,22 @@ void intake_hold_role(struct intake *intake, const char *role, bool is_held)
 
 /* ---- Marks ---------------------------------------------------------------------------------- */
 
-static void add_mark(struct intake_changes *changes, const char *source, const char *mark)
+/** The mark of an event replaces the one that the source has read. */
+static void add_mark(struct intake_changes *changes, const struct intake_event *event)
 {
-    buf_append_string(
-        intake_changes_put(changes, SOURCE_MARK_COLLECTION, source, STORE_ANY_VERSION), mark);
+    int64_t version = event->mark_version == 0 ? STORE_ANY_VERSION : (int64_t)event->mark_version;
+    buf_append_string(intake_changes_put(changes, SOURCE_MARK_COLLECTION, event->source, version),
+                      event->mark);
+}
+
+int intake_begin_mark(struct intake *intake, const char *source, const char *mark, char **ret_mark,
+                      struct rondo_error *err)
+{
+    struct intake_changes changes = {0};
+    buf_append_string(intake_changes_put(&changes, SOURCE_MARK_COLLECTION, source, 0), mark);
+    int r = intake_changes_commit(intake, &changes, err);
+    intake_changes_fini(&changes);
+    return r < 0 ? r : source_mark_read(intake->store, source, ret_mark, NULL, err);
 }
 
 int intake_set_mark(struct intake *intake, const char *source, const char *mark,
@@ -153,7 +166,8 @@ int intake_set_mark(struct intake *intake, const char *source, const char *mark,
     if (mark == NULL) {
         intake_changes_delete(&changes, SOURCE_MARK_COLLECTION, source, STORE_ANY_VERSION);
     } else {
-        add_mark(&changes, source, mark);
+        buf_append_string(
+            intake_changes_put(&changes, SOURCE_MARK_COLLECTION, source, STORE_ANY_VERSION), mark);
     }
     int r = intake_changes_commit(intake, &changes, err);
     intake_changes_fini(&changes);
@@ -345,6 +359,20 @@ static void write_request(struct intake *intake, const struct submission *submis
     start_request_encode(&request, ret_json);
 }
 
+/** The key of an event that is accepted, which no server has yet. */
+static void add_key(const struct submission *submission, struct intake_changes *changes)
+{
+    const struct intake_event *event = submission->event;
+    char key[DEDUPE_KEY_SIZE];
+    dedupe_key(submission->now_ns, event->source, event->key, key);
+    dedupe_encode(submission->now_ns, submission->run_id,
+                  intake_changes_put(changes, DEDUPE_COLLECTION, key, 0));
+    if (dedupe_other_key(submission->now_ns, event->source, event->key, key)) {
+        dedupe_encode(submission->now_ns, submission->run_id,
+                      intake_changes_put(changes, DEDUPE_COLLECTION, key, 0));
+    }
+}
+
 static void write_changes(struct intake *intake, struct submission *submission,
                           struct intake_changes *changes)
 {
@@ -359,10 +387,7 @@ static void write_changes(struct intake *intake, struct submission *submission,
                                          is_new ? 0 : (int64_t)replaced->version));
     }
     if (is_kept && event->key != NULL) {
-        char key[DEDUPE_KEY_SIZE];
-        dedupe_key(submission->now_ns, event->source, event->key, key);
-        dedupe_encode(submission->now_ns, submission->run_id,
-                      intake_changes_put(changes, DEDUPE_COLLECTION, key, 0));
+        add_key(submission, changes);
     }
     if (submission->is_drop) {
         intake_changes_delete(changes, START_REQUEST_COLLECTION, replaced->id,
@@ -375,7 +400,7 @@ static void write_changes(struct intake *intake, struct submission *submission,
         add_refusal(intake, changes, &submission->late);
     }
     if (event->mark != NULL && submission->outcome != INTAKE_FULL) {
-        add_mark(changes, event->source, event->mark);
+        add_mark(changes, event);
     }
 }
 
@@ -405,6 +430,19 @@ static void update_index(struct intake *intake, struct submission *submission, b
         intake->counts.outcomes[submission->outcome]++;
     }
     pthread_mutex_unlock(&intake->lock);
+}
+
+/** Whether another server has changed the mark since the source has read it: 1, 0, or a code. */
+static int is_overtaken(struct intake *intake, const struct intake_event *event,
+                        struct rondo_error *err)
+{
+    auto_free char *mark = NULL;
+    uint64_t version = 0;
+    if (event->mark == NULL || event->mark_version == 0) {
+        return 0;
+    }
+    int r = source_mark_read(intake->store, event->source, &mark, &version, err);
+    return r < 0 ? r : version != event->mark_version;
 }
 
 /** @return 1 done, 0 another process was faster, or a code */
@@ -460,6 +498,9 @@ int intake_submit(struct intake *intake, const struct intake_event *event,
         submission = (struct submission){.event = event, .now_ns = now_ns};
         r = try_submit(intake, &submission, err);
         intake->last_received_ns = now_ns;
+        if (r == 0 && (r = is_overtaken(intake, event, err)) == 1) {
+            submission = (struct submission){.event = event, .outcome = INTAKE_OVERTAKEN};
+        }
     }
     intake->is_unsure = intake->is_unsure || r < 0;
     pthread_mutex_unlock(&intake->submitting);
@@ -491,7 +532,7 @@ int intake_skip(struct intake *intake, const struct intake_event *event, const c
     pthread_mutex_lock(&intake->submitting); /* guards the random numbers */
     add_refusal(intake, &changes, &late);
     pthread_mutex_unlock(&intake->submitting);
-    add_mark(&changes, event->source, event->mark);
+    add_mark(&changes, event);
     int r = intake_changes_commit(intake, &changes, err);
     intake_changes_fini(&changes);
     if (r == 1) {

@@ -61,10 +61,11 @@ enum intake_outcome {
     INTAKE_COALESCED,    /**< durable; the run is one that waits, which has this prompt now */
     INTAKE_REFUSED,      /**< recorded as a refusal; submitting again is of no use */
     INTAKE_FULL,         /**< QUEUE_WAIT, and the queue is full: not recorded; submit again later */
+    INTAKE_OVERTAKEN,    /**< the mark has another version: nothing was done; read it again */
     INTAKE_OUTCOME_COUNT
 };
 
-/** "accepted", "duplicate", "coalesced", "refused", "full". Static. */
+/** "accepted", "duplicate", "coalesced", "refused", "full", "overtaken". Static. */
 const char *intake_outcome_name(enum intake_outcome outcome);
 
 /** What a source submits. Texts are borrowed; NULL where nothing else is said. */
@@ -83,6 +84,7 @@ struct intake_event {
     int64_t missed;           /**< earlier times that passed without an event */
     const char *mark;         /**< new mark of the source, changed in the same transaction whatever
                                    the outcome but INTAKE_FULL; NULL = unchanged */
+    uint64_t mark_version;    /**< of the mark that is replaced; 0 = any */
 };
 
 struct intake_result {
@@ -132,11 +134,20 @@ int intake_submit(struct intake *intake, const struct intake_event *event,
                   struct intake_result *ret_result, struct rondo_error *err);
 
 /**
- * Times of a source passed, and no event comes for them: recorded as late.
- * @param mark the source's new one, in the same transaction
+ * Times of a source passed, and no event comes for them: recorded as late. Where the mark has
+ * another version than the event says, nothing is recorded.
  */
 int intake_skip(struct intake *intake, const struct intake_event *event, const char *reason,
                 struct rondo_error *err);
+
+/**
+ * The first mark of a source, unless there is one: of several servers that begin with a source all
+ * begin at the same mark.
+ * @param mark     JSON object
+ * @param ret_mark the one that counts; owned
+ */
+int intake_begin_mark(struct intake *intake, const char *source, const char *mark, char **ret_mark,
+                      struct rondo_error *err);
 
 /** Change a source's mark without a request. @param mark JSON object; NULL = forget it */
 int intake_set_mark(struct intake *intake, const char *source, const char *mark,
@@ -172,6 +183,13 @@ void intake_count_running(struct intake *intake, const char *role, const char *r
 
 /** Whether a request waits, or its run executes. */
 bool intake_is_pending(struct intake *intake, const char *run_id);
+
+/**
+ * The same over all servers of the store: a request waits in one of them, or one of them executes
+ * its run or is to. A run that is paused is not pending. Reads the store unless it is pending here.
+ * @return 1, 0, or a code
+ */
+int intake_is_pending_anywhere(struct intake *intake, const char *run_id, struct rondo_error *err);
 
 /**
  * The run that an event of a source became.

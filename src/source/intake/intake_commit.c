@@ -13,7 +13,7 @@
 
 #define MAX_CHANGES (sizeof(((struct intake_changes *)0)->items) / sizeof(struct store_change))
 
-_Static_assert(MAX_CHANGES == 8, "one text and one key for each change");
+_Static_assert(MAX_CHANGES == 10, "one text and one key for each change");
 
 void intake_changes_fini(struct intake_changes *changes)
 {

@@ -107,9 +107,9 @@ void intake_index_free(struct intake *intake);
 
 /** Changes of one transaction; texts are owned. */
 struct intake_changes {
-    struct store_change items[8];
-    struct buf texts[8];
-    char keys[8][STORE_KEY_LEN + 1];
+    struct store_change items[10];
+    struct buf texts[10];
+    char keys[10][STORE_KEY_LEN + 1];
     size_t count;
 };
 

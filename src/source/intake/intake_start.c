@@ -5,6 +5,7 @@
  * version there, and forgets the request.
  */
 #include "base/error.h"
+#include "orchestrator/assignment.h"
 #include "source/intake/dedupe.h"
 #include "source/intake/intake_internal.h"
 
@@ -168,6 +169,30 @@ bool intake_is_pending(struct intake *intake, const char *run_id)
     bool is_pending = intake_entry_find_id(intake, run_id) != NULL;
     pthread_mutex_unlock(&intake->lock);
     return is_pending;
+}
+
+/** Whether a server executes a run, or is to. */
+static int is_assigned(struct intake *intake, const char *run_id, struct rondo_error *err)
+{
+    struct assignment assignment;
+    struct store_run run;
+    int r = assignment_read(intake->store, run_id, &assignment, err);
+    if (r <= 0 || assignment.state == ASSIGNMENT_PAUSED) {
+        return r < 0 ? r : 0;
+    }
+    r = intake->store->ops->get_run(intake->store, run_id, &run, err);
+    return r < 0 && r != RONDO_ERR_NOT_FOUND ? r : r == 0 && run.summary.status == RONDO_RUNNING;
+}
+
+int intake_is_pending_anywhere(struct intake *intake, const char *run_id, struct rondo_error *err)
+{
+    struct start_request request = {0};
+    if (intake_is_pending(intake, run_id)) {
+        return 1;
+    }
+    int r = start_request_find(intake->store, run_id, &request, err);
+    start_request_fini(&request);
+    return r == 0 ? is_assigned(intake, run_id, err) : r == RONDO_ERR_CORRUPT ? 1 : r;
 }
 
 int intake_find_run(struct intake *intake, const char *source, const char *key,

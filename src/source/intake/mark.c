@@ -6,23 +6,32 @@
 
 #include <stdlib.h>
 
+struct mark_reading {
+    char *text; /* owned */
+    uint64_t version;
+};
+
 static bool read_mark(const struct store_document *document, void *context)
 {
-    char **mark = context;
-    *mark = memory_dup_bytes(document->data, document->data_len);
+    struct mark_reading *reading = context;
+    reading->text = memory_dup_bytes(document->data, document->data_len);
+    reading->version = document->version;
     return false;
 }
 
 int source_mark_read(struct store *store, const char *source, char **ret_mark,
-                     struct rondo_error *err)
+                     uint64_t *ret_version, struct rondo_error *err)
 {
-    char *mark = NULL;
+    struct mark_reading reading = {0};
     struct store_document_query query = {.collection = SOURCE_MARK_COLLECTION, .key = source};
-    int r = store->ops->read_documents(store, &query, read_mark, &mark, err);
+    int r = store->ops->read_documents(store, &query, read_mark, &reading, err);
     if (r < 0) {
-        free(mark);
+        free(reading.text);
         return r;
     }
-    *ret_mark = mark;
+    *ret_mark = reading.text;
+    if (ret_version != NULL) {
+        *ret_version = reading.version;
+    }
     return 0;
 }

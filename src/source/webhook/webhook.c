@@ -227,6 +227,7 @@ static void answer_result(const struct intake_result *result, struct source_answ
         refuse(answer, 503, "%s", result->reason);
         return;
     case INTAKE_REFUSED:
+    case INTAKE_OVERTAKEN: /* It has no mark. */
     case INTAKE_OUTCOME_COUNT:
         break;
     }

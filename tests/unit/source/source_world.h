@@ -51,7 +51,7 @@ static inline int source_world_open(struct source_world *world, const char *conf
         .log = source_world_log,
         .context = world,
     };
-    assert_int_equal(source_mark_read(world->intake->memory, world->id, &mark, NULL), 0);
+    assert_int_equal(source_mark_read(world->intake->memory, world->id, &mark, NULL, NULL), 0);
     int r = type->open(world->config, &world->host, mark, &world->source, err);
     free(mark);
     return r;
@@ -117,4 +117,32 @@ static inline int end_source_world(void **state)
     end_world((void **)&world->intake);
     free(world);
     return 0;
+}
+
+/** A second daemon with the same trigger on the same store, whose time is its own. */
+static inline struct source_world *source_world_beside(struct source_world *first)
+{
+    struct source_world *world = memory_new_zero(1, sizeof(*world));
+    struct intake_world *intake = memory_new_zero(1, sizeof(*intake));
+    intake->now_ns = first->intake->now_ns;
+    intake->random = random_seeded(8);
+    intake->clock = first->intake->clock;
+    intake->clock.context = intake;
+    intake->memory = first->intake->memory;
+    owner_new(&intake->random, intake->owner);
+    world_open(intake);
+    world->intake = intake;
+    memcpy(world->folder, first->folder, sizeof(world->folder));
+    assert_int_equal(source_world_open(world, json_object_to_json_string(first->config), NULL), 0);
+    return world;
+}
+
+static inline void source_world_end_beside(struct source_world *world)
+{
+    world->source->type->close(world->source);
+    json_object_put(world->config);
+    intake_close(world->intake->intake);
+    store_close(world->intake->store);
+    free(world->intake);
+    free(world);
 }

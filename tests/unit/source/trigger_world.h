@@ -46,7 +46,7 @@ static inline int world_try_source(struct trigger_world *world, const char *type
     world->host.role = "fixer";
     world->host.log = world_log;
     world->host.context = world;
-    assert_int_equal(source_mark_read(world->intake->store, world->id, &mark, NULL), 0);
+    assert_int_equal(source_mark_read(world->intake->store, world->id, &mark, NULL, NULL), 0);
     return found->open(world->config, &world->host, mark, &world->source, err);
 }
 

@@ -261,3 +261,83 @@ TEST_CRON(ten_years_have_a_run_for_each_day)
     }
     assert_int_equal(runs, 3650);
 }
+
+/* ---- Several daemons with the role ---------------------------------------------------------- */
+
+static unsigned runs_of_both(struct source_world *first, struct source_world *second,
+                             int64_t seconds)
+{
+    advance_to(first, seconds);
+    advance_to(second, seconds);
+    return source_world_run_all(first) + source_world_run_all(second);
+}
+
+TEST_CRON(of_two_daemons_one_starts_the_run_of_a_time)
+{
+    struct source_world *world = *state;
+    open_cron(world, "* * * * *", "");
+    struct source_world *second = source_world_beside(world);
+    for (int64_t minute = 1; minute <= 60; minute++) {
+        struct source_world *early = minute % 2 == 0 ? world : second;
+        struct source_world *late = minute % 2 == 0 ? second : world;
+        assert_int_equal(runs_of_both(early, late, minute * MINUTE_S), 1);
+    }
+    source_world_end_beside(second);
+}
+
+TEST_CRON(a_daemon_that_was_frozen_finds_that_another_one_had_the_times)
+{
+    struct source_world *world = *state;
+    open_cron(world, "0 * * * *", ",\"catch_up\":\"none\"");
+    struct source_world *second = source_world_beside(world);
+    for (int64_t hour = 1; hour <= 5; hour++) {
+        advance_to(second, hour * HOUR_S);
+        assert_int_equal(source_world_run_all(second), 1);
+    }
+    advance_to(world, 5 * HOUR_S + 600);
+    assert_int_equal(source_world_run_all(world), 0);
+    assert_int_equal(world->intake->notices, 0); /* None of them was missed. */
+    assert_int_equal(runs_of_both(world, second, 6 * HOUR_S), 1);
+    source_world_end_beside(second);
+}
+
+TEST_CRON(a_daemon_that_is_left_alone_continues)
+{
+    struct source_world *world = *state;
+    open_cron(world, "* * * * *", "");
+    struct source_world *second = source_world_beside(world);
+    assert_int_equal(runs_of_both(world, second, MINUTE_S), 1);
+    source_world_end_beside(second);
+    for (int64_t minute = 2; minute <= 4; minute++) {
+        advance_to(world, minute * MINUTE_S);
+        assert_int_equal(source_world_run_all(world), 1);
+    }
+}
+
+TEST_CRON(a_trigger_does_not_overlap_the_run_of_another_daemon)
+{
+    struct source_world *world = *state;
+    open_cron(world, "*/5 * * * *", "");
+    struct source_world *second = source_world_beside(world);
+    advance_to(second, 5 * MINUTE_S); /* Its run waits. */
+    advance_to(world, 16 * MINUTE_S);
+    assert_int_equal(source_world_run_all(world), 0);
+    assert_int_equal(source_world_run_all(second), 1);
+    advance_to(world, 17 * MINUTE_S);
+    expect_context(world, "\"missed\":1");
+    source_world_end_beside(second);
+}
+
+TEST_CRON(two_daemons_that_begin_at_once_begin_at_the_same_mark)
+{
+    struct source_world *world = *state;
+    char *mark = NULL;
+    char *other = NULL;
+    struct intake *intake = world->intake->intake;
+    assert_int_equal(intake_begin_mark(intake, "fixer/x", "{\"seen\":1}", &mark, NULL), 0);
+    assert_int_equal(intake_begin_mark(intake, "fixer/x", "{\"seen\":2}", &other, NULL), 0);
+    assert_string_equal(mark, "{\"seen\":1}");
+    assert_string_equal(other, mark);
+    free(mark);
+    free(other);
+}

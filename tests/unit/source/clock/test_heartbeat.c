@@ -199,3 +199,16 @@ TEST_BEAT(a_beat_during_its_run_is_left_out)
     source_world_advance(world, (BEGIN + 3 * HOUR_S) * NS_PER_S);
     assert_int_equal(source_world_run_all(world), 1);
 }
+
+TEST_BEAT(of_two_daemons_one_has_a_beat)
+{
+    struct source_world *world = *state;
+    write_text(world, "- [ ] work\n");
+    open_heartbeat(world, "");
+    struct source_world *second = source_world_beside(world);
+    for (int hour = 1; hour <= 6; hour++) {
+        unsigned runs = runs_until(second, hour * HOUR_S);
+        assert_int_equal(runs + runs_until(world, hour * HOUR_S), 1);
+    }
+    source_world_end_beside(second);
+}

@@ -264,7 +264,7 @@ TEST_IN_WORLD(times_that_are_skipped_are_recorded_with_the_mark)
     char *mark = NULL;
     struct intake_event event = {.source = "fixer/test-1", .role = "fixer", .mark = "{\"seen\":7}"};
     assert_int_equal(intake_skip(world->intake, &event, "3 times passed and are skipped", NULL), 0);
-    assert_int_equal(source_mark_read(world->memory, "fixer/test-1", &mark, NULL), 0);
+    assert_int_equal(source_mark_read(world->memory, "fixer/test-1", &mark, NULL, NULL), 0);
     assert_string_equal(mark, "{\"seen\":7}");
     free(mark);
     assert_int_equal(world->last.kind, REFUSAL_LATE);
@@ -283,7 +283,7 @@ TEST_IN_WORLD(the_mark_stays_when_an_event_does_not_fit)
                                  .prompt = "fourth",
                                  .mark = "{\"at\":4}"};
     assert_int_equal(intake_submit(world->intake, &event, &result, NULL), 0);
-    assert_int_equal(source_mark_read(world->memory, "fixer/test-1", &mark, NULL), 0);
+    assert_int_equal(source_mark_read(world->memory, "fixer/test-1", &mark, NULL, NULL), 0);
     assert_null(mark);
 }
 
@@ -298,7 +298,7 @@ TEST_IN_WORLD(the_mark_changes_with_its_event)
                                  .prompt = "one",
                                  .mark = "{\"at\":4}"};
     assert_int_equal(intake_submit(world->intake, &event, &result, NULL), 0);
-    assert_int_equal(source_mark_read(world->memory, "fixer/test-1", &mark, NULL), 0);
+    assert_int_equal(source_mark_read(world->memory, "fixer/test-1", &mark, NULL, NULL), 0);
     assert_string_equal(mark, "{\"at\":4}");
     free(mark);
 }
@@ -657,4 +657,59 @@ TEST(an_event_becomes_one_run_whichever_call_of_the_store_is_the_last)
             end_world(&world);
         }
     }
+}
+
+TEST_IN_WORLD(a_mark_that_has_changed_since_it_was_read_leaves_the_event_undone)
+{
+    struct intake_world *world = *state;
+    struct intake_result result;
+    uint64_t version = 0;
+    char *mark = NULL;
+    struct intake_event event = {.source = "fixer/test-1",
+                                 .role = "fixer",
+                                 .kind = "test",
+                                 .prompt = "one",
+                                 .key = "a",
+                                 .mark = "{\"at\":1}"};
+    assert_int_equal(intake_set_mark(world->intake, event.source, "{\"at\":0}", NULL), 0);
+    assert_int_equal(source_mark_read(world->store, event.source, &mark, &version, NULL), 0);
+    free(mark);
+    event.mark_version = version;
+    assert_int_equal(intake_set_mark(world->intake, event.source, "{\"at\":5}", NULL), 0);
+    assert_int_equal(intake_submit(world->intake, &event, &result, NULL), 0);
+    assert_int_equal(result.outcome, INTAKE_OVERTAKEN);
+    assert_int_equal(world_count(world, START_REQUEST_COLLECTION), 0);
+    event.mark_version = version + 1;
+    assert_int_equal(intake_submit(world->intake, &event, &result, NULL), 0);
+    assert_int_equal(result.outcome, INTAKE_ACCEPTED);
+}
+
+TEST(near_midnight_an_event_has_a_key_that_servers_with_other_clocks_use_too)
+{
+    char key[DEDUPE_KEY_SIZE];
+    char before[DEDUPE_KEY_SIZE];
+    char after[DEDUPE_KEY_SIZE];
+    const int64_t midnight_ns = 20000 * DAY_NS;
+    dedupe_key(midnight_ns, "source", "event", key);
+    assert_true(dedupe_other_key(midnight_ns - 1, "source", "event", before));
+    assert_string_equal(before, key);
+    assert_true(dedupe_other_key(midnight_ns, "source", "event", after));
+    dedupe_key(midnight_ns - 1, "source", "event", key);
+    assert_string_equal(after, key);
+    assert_false(dedupe_other_key(midnight_ns + DEDUPE_SKEW_NS, "source", "event", after));
+    assert_false(dedupe_other_key(midnight_ns - DEDUPE_SKEW_NS - 1, "source", "event", after));
+}
+
+/** Each event that was accepted at midnight is found as long as any other. */
+TEST_IN_WORLD(a_key_of_midnight_counts_for_seven_days)
+{
+    struct intake_world *world = *state;
+    world->now_ns = world->now_ns / DAY_NS * DAY_NS - 1;
+    world_submit(world, "fixer", "one", "a");
+    world_expect_run(world, "one");
+    assert_int_equal(world_count(world, DEDUPE_COLLECTION), 2);
+    world->now_ns += 2;
+    assert_int_equal(world_submit(world, "fixer", "one", "a").outcome, INTAKE_DUPLICATE);
+    world->now_ns += DEDUPE_NS;
+    assert_int_equal(world_submit(world, "fixer", "one", "a").outcome, INTAKE_ACCEPTED);
 }
