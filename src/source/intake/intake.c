@@ -61,6 +61,7 @@ int intake_open(const struct intake_options *options, struct intake **ret_intake
     intake->max_running = options->max_running == 0 ? INTAKE_DEFAULT_RUNNING : options->max_running;
     intake->on_ready = options->on_ready;
     intake->on_notice = options->on_notice;
+    intake->is_dead = options->is_dead;
     intake->context = options->context;
     pthread_mutex_init(&intake->submitting, NULL);
     pthread_mutex_init(&intake->lock, NULL);
@@ -157,6 +158,23 @@ int intake_begin_mark(struct intake *intake, const char *source, const char *mar
     int r = intake_changes_commit(intake, &changes, err);
     intake_changes_fini(&changes);
     return r < 0 ? r : source_mark_read(intake->store, source, ret_mark, NULL, err);
+}
+
+int intake_replace_mark(struct intake *intake, const char *source, const char *mark,
+                        uint64_t *version, struct rondo_error *err)
+{
+    struct intake_changes changes = {0};
+    buf_append_string(
+        intake_changes_put(&changes, SOURCE_MARK_COLLECTION, source, (int64_t)*version), mark);
+    int r = intake_changes_commit(intake, &changes, err);
+    intake_changes_fini(&changes);
+    *version += r == 1 ? 1 : 0;
+    return r;
+}
+
+const char *intake_owner(const struct intake *intake)
+{
+    return intake->owner;
 }
 
 int intake_set_mark(struct intake *intake, const char *source, const char *mark,

@@ -42,6 +42,16 @@ bool queue_rule_from_name(const char *name, enum queue_rule *ret_rule);
 #define INTAKE_DEFAULT_ROLE_RUNNING 4
 #define INTAKE_DEFAULT_RUNNING      16
 
+/** Daemons of the store: documents, key = the name of the process. */
+#define DAEMON_COLLECTION "daemon"
+
+/** Whether processes on other machines may use a store: only what they write says that they live.
+ */
+static inline bool store_is_shared(const struct store *store)
+{
+    return store->ops->change_file == NULL;
+}
+
 /** Of events of a role that have the same fate, people are told so often at most. */
 #define INTAKE_NOTICE_NS (INT64_C(3600) * NS_PER_S)
 /** An event that comes so much after its time is late. */
@@ -105,6 +115,8 @@ struct intake_options {
     uint64_t max_running;            /**< over all roles; 0 = INTAKE_DEFAULT_RUNNING */
     void (*on_ready)(void *context); /**< something may be started; any thread, with no lock */
     intake_notice_fn *on_notice;     /**< any thread, with no lock; or NULL, as on_ready */
+    /** Whether a process is gone; any thread; must not call the store. NULL = owner_is_dead() */
+    bool (*is_dead)(void *context, const char *owner);
     void *context;
 };
 
@@ -149,6 +161,17 @@ int intake_skip(struct intake *intake, const struct intake_event *event, const c
 int intake_begin_mark(struct intake *intake, const char *source, const char *mark, char **ret_mark,
                       struct rondo_error *err);
 
+/**
+ * Replace a source's mark on condition of its version.
+ * @param version of the one that was read; of the new one afterwards
+ * @return 1, 0 when another process has changed it, or a code: then it may be replaced all the same
+ */
+int intake_replace_mark(struct intake *intake, const char *source, const char *mark,
+                        uint64_t *version, struct rondo_error *err);
+
+/** Name of the process that the intake works for. Borrowed. */
+const char *intake_owner(const struct intake *intake);
+
 /** Change a source's mark without a request. @param mark JSON object; NULL = forget it */
 int intake_set_mark(struct intake *intake, const char *source, const char *mark,
                     struct rondo_error *err);
@@ -172,6 +195,12 @@ int intake_refuse(struct intake *intake, const struct start_request *request, co
 
 /** It cannot be started now: it waits again, as the first. */
 void intake_postpone(struct intake *intake, const char *run_id);
+
+/** The same for a while: others may start meanwhile. */
+void intake_defer(struct intake *intake, const char *run_id);
+
+/** When something that was deferred may start; monotonic, 0 = nothing was. */
+int64_t intake_retry_ns(struct intake *intake);
 
 /**
  * A run of a role that executes, but was started before this intake was opened. A request that a

@@ -25,6 +25,7 @@ struct intake_entry {
     bool is_turn;                            /**< of a conversation */
     unsigned char conversation[DIGEST_SIZE]; /**< is_turn: of source and conversation */
     struct role_queue *queue;
+    int64_t retry_ns;          /**< deferred: not before; monotonic */
     bool is_counted;           /**< as executing */
     struct intake_entry *prev; /**< order of the queue */
     struct intake_entry *next;
@@ -48,6 +49,7 @@ struct role_queue {
     struct intake_entry *waiting; /**< oldest first */
     uint64_t waiting_count;
     uint64_t running;
+    int64_t retry_ns; /**< other daemons have all its places: not before; monotonic */
     struct intake_told told;
     struct role_queue *prev; /**< turns */
     struct role_queue *next;
@@ -62,6 +64,7 @@ struct intake {
     uint64_t max_running;
     void (*on_ready)(void *context);
     intake_notice_fn *on_notice;
+    bool (*is_dead)(void *context, const char *owner);
     void *context;
 
     pthread_mutex_t submitting;
@@ -74,6 +77,7 @@ struct intake {
     struct role_queue *queues;    /**< by role */
     struct role_queue *turns;     /**< the first has the next turn */
     uint64_t running;
+    int64_t retry_ns; /**< the earliest of the entries and queues; 0 = none */
     struct intake_state counts;
     struct intake_told told; /**< of roles without a queue */
 };
@@ -134,6 +138,20 @@ void intake_note(struct intake *intake, const struct start_refusal *refusal);
 
 /** Digest of what coalesces. */
 void group_digest(const char *source, const char *group, unsigned char ret_digest[DIGEST_SIZE]);
+
+/* ---- Several daemons (intake_share.c); no lock is held ---- */
+
+/** Requests that are being started: key = role, slash, id. */
+#define CLAIM_COLLECTION "start-claim"
+
+/**
+ * Have a place for the run of a request, whose entry is counted, beside those of other daemons.
+ * @return 1, 0 when there is none now, or a code
+ */
+int intake_claim(struct intake *intake, const struct start_request *request,
+                 struct rondo_error *err);
+/** The request ends, or waits again. */
+void intake_changes_end_claim(struct intake_changes *changes, const char *role, const char *run_id);
 
 /** Read what waits of this process and of dead ones into the index. `submitting` is held. */
 int intake_load(struct intake *intake, struct rondo_error *err);

@@ -119,11 +119,12 @@ static bool is_early(const struct intake *intake, const struct intake_entry *ent
     return other != NULL;
 }
 
-/** The first of a queue that may start. */
-static struct intake_entry *first_ready(const struct intake *intake, const struct role_queue *queue)
+/** The first of a queue that may start. @param now_ns monotonic */
+static struct intake_entry *first_ready(const struct intake *intake, const struct role_queue *queue,
+                                        int64_t now_ns)
 {
     struct intake_entry *entry = queue->waiting;
-    while (entry != NULL && is_early(intake, entry)) {
+    while (entry != NULL && (entry->retry_ns > now_ns || is_early(intake, entry))) {
         entry = entry->next;
     }
     return entry;
@@ -132,14 +133,15 @@ static struct intake_entry *first_ready(const struct intake *intake, const struc
 struct intake_entry *intake_entry_next(struct intake *intake)
 {
     struct role_queue *queue;
+    int64_t now_ns = clock_monotonic(intake->clock);
     if (intake->running >= intake->max_running) {
         return NULL;
     }
     DL_FOREACH(intake->turns, queue)
     {
-        bool may_start =
-            queue->is_open && !queue->is_held && queue->running < queue->options.max_running;
-        struct intake_entry *entry = may_start ? first_ready(intake, queue) : NULL;
+        bool may_start = queue->is_open && !queue->is_held && queue->retry_ns <= now_ns &&
+                         queue->running < queue->options.max_running;
+        struct intake_entry *entry = may_start ? first_ready(intake, queue, now_ns) : NULL;
         if (entry != NULL) {
             DL_DELETE(intake->turns, queue); /* its next turn comes after all others */
             DL_APPEND(intake->turns, queue);

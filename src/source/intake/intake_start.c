@@ -43,15 +43,41 @@ void intake_ended(struct intake *intake, const char *run_id)
     }
 }
 
-void intake_postpone(struct intake *intake, const char *run_id)
+/** Before a place that other daemons have, or a turn that waits for theirs, is looked at again. */
+#define DEFER_NS NS_PER_S
+
+/** @param is_deferred not at once @param is_role nor another one of the role */
+static void wait_again(struct intake *intake, const char *run_id, bool is_deferred, bool is_role)
 {
+    int64_t retry_ns = is_deferred ? clock_monotonic(intake->clock) + DEFER_NS : 0;
     pthread_mutex_lock(&intake->lock);
     struct intake_entry *entry = intake_entry_find_id(intake, run_id);
     if (entry != NULL && entry->is_counted) {
         intake_entry_count_ended(intake, entry);
         intake_entry_wait(intake, entry);
+        entry->retry_ns = is_role ? entry->retry_ns : retry_ns;
+        entry->queue->retry_ns = is_role ? retry_ns : entry->queue->retry_ns;
+        intake->retry_ns = is_deferred ? retry_ns : intake->retry_ns;
     }
     pthread_mutex_unlock(&intake->lock);
+}
+
+void intake_postpone(struct intake *intake, const char *run_id)
+{
+    wait_again(intake, run_id, false, false);
+}
+
+void intake_defer(struct intake *intake, const char *run_id)
+{
+    wait_again(intake, run_id, true, false);
+}
+
+int64_t intake_retry_ns(struct intake *intake)
+{
+    pthread_mutex_lock(&intake->lock);
+    int64_t retry_ns = intake->retry_ns;
+    pthread_mutex_unlock(&intake->lock);
+    return retry_ns;
 }
 
 /** End the document of a request as a refusal. @return 1, 0 when it is another's now, or a code */
@@ -60,6 +86,9 @@ static int delete_as_refusal(struct intake *intake, const char *id, int64_t vers
 {
     struct intake_changes changes = {0};
     intake_changes_delete(&changes, START_REQUEST_COLLECTION, id, version);
+    if (refusal->role[0] != '\0') {
+        intake_changes_end_claim(&changes, refusal->role, id);
+    }
     intake_changes_add_refusal(intake, &changes, refusal, id);
     int r = intake_changes_commit(intake, &changes, err);
     intake_changes_fini(&changes);
@@ -79,15 +108,33 @@ static int refuse_unreadable(struct intake *intake, const char *id, struct rondo
     return r < 0 ? r : 0;
 }
 
+/** What was deferred until now may be tried. */
+static void forget_retry(struct intake *intake)
+{
+    pthread_mutex_lock(&intake->lock);
+    intake->retry_ns = intake->retry_ns <= clock_monotonic(intake->clock) ? 0 : intake->retry_ns;
+    pthread_mutex_unlock(&intake->lock);
+}
+
 int intake_next(struct intake *intake, struct start_request *ret_request, struct rondo_error *err)
 {
     char id[ID_SIZE];
+    forget_retry(intake);
     while (take_next(intake, id)) {
         struct start_request request = {0};
         int r = start_request_find(intake->store, id, &request, err);
         if (r == 1 && strcmp(request.owner, intake->owner) == 0) {
-            *ret_request = request;
-            return 1;
+            r = intake_claim(intake, &request, err);
+            if (r == 1) {
+                *ret_request = request;
+                return 1;
+            }
+            start_request_fini(&request);
+            wait_again(intake, id, r == 0, r == 0);
+            if (r < 0) {
+                return r;
+            }
+            continue;
         }
         start_request_fini(&request);
         r = r == RONDO_ERR_CORRUPT ? refuse_unreadable(intake, id, err) : r;
@@ -106,6 +153,7 @@ int intake_started(struct intake *intake, const struct start_request *request,
     struct intake_changes changes = {0};
     intake_changes_delete(&changes, START_REQUEST_COLLECTION, request->id,
                           (int64_t)request->version);
+    intake_changes_end_claim(&changes, request->role, request->id);
     pthread_mutex_lock(&intake->lock);
     intake->counts.started++;
     pthread_mutex_unlock(&intake->lock);

@@ -4,9 +4,11 @@
  * chat, and the answer of each run is sent to its chat. Everybody else is ignored.
  *
  * One thread polls and sends. The mark holds the next update and what has no answer yet; it changes
- * in the transaction that accepts a message, so none is lost or worked on twice. Telegram offers no
- * way to make sending idempotent. So that no reply is sent twice, "sending" is stored before each
- * part; a part whose fate is not known is not sent again, and the log says so.
+ * in the transaction that accepts a message, so none is lost or worked on twice. Of several daemons
+ * with the role one has the lease of the bot (source/lease.h), polls and sends; each change of the
+ * mark is made on condition of its version, so one that has lost the lease changes nothing.
+ * Telegram offers no way to make sending idempotent. So that no reply is sent twice, "sending" is
+ * stored before each part; a part whose fate is not known is not sent again, and the log says so.
  */
 #include "source/telegram/telegram_api.h"
 
@@ -19,6 +21,8 @@
 #include "base/text/utf8.h"
 #include "journal/run_answer.h"
 #include "model/key/environment.h"
+#include "source/intake/mark.h"
+#include "source/lease.h"
 #include "source/source.h"
 #include "source/telegram/telegram_chats.h"
 #include "source/template.h"
@@ -34,11 +38,13 @@
 #include <strings.h>
 
 /** How long a poll waits while nothing else is to be done, and while answers are awaited. */
-#define POLL_S      50
+#define POLL_S      20
 #define POLL_BUSY_S 1
 /** Between two polls of a service that does not wait, and after a failure. */
 #define PAUSE_NS   NS_PER_S
 #define FAILURE_NS (30 * NS_PER_S)
+/** While another daemon has the bot. */
+#define STANDBY_NS (5 * NS_PER_S)
 
 extern const struct source_type telegram_source_type;
 
@@ -57,6 +63,8 @@ struct telegram {
     bool has_thread;
     /* Of the thread alone. */
     struct telegram_chats chats;
+    struct source_lease lease;
+    uint64_t version;     /**< of the mark; 0 = it is to be read again */
     char *stored;         /**< the mark as it is stored */
     int64_t offset;       /**< the next update to take; chats.offset is stored */
     bool is_stopped;      /**< nothing more of this answer is taken */
@@ -66,7 +74,8 @@ struct telegram {
     char problem[SOURCE_PROBLEM_SIZE]; /**< why nothing is fetched, as it was logged; "" = none */
     char shown_problem[SOURCE_PROBLEM_SIZE]; /**< of the thread that calls the source */
 
-    atomic_uint accepted; /**< since it was opened, as the next one */
+    atomic_bool is_standby; /**< another daemon has the bot */
+    atomic_uint accepted;   /**< since it was opened, as the next one */
     atomic_uint ignored;
 };
 
@@ -122,6 +131,14 @@ static void restore(struct telegram *bot)
     }
 }
 
+/** It may be another one in the store now: it is read again before anything else is done. */
+static void lose_mark(struct telegram *bot)
+{
+    bot->version = 0;
+    bot->is_stopped = true;
+    restore(bot);
+}
+
 /** @return whether it is stored; else it is as before */
 static bool store(struct telegram *bot)
 {
@@ -129,9 +146,14 @@ static bool store(struct telegram *bot)
     struct rondo_error err = {0};
     const struct source_host *host = bot->source.host;
     telegram_chats_encode(&bot->chats, &mark);
-    if (intake_set_mark(host->intake, host->id, buf_string(&mark), &err) < 0) {
-        log_line(bot, "%s", err.message);
-        restore(bot);
+    int r = bot->version == 0 ? 0
+                              : intake_replace_mark(host->intake, host->id, buf_string(&mark),
+                                                    &bot->version, &err);
+    if (r <= 0) {
+        if (r < 0) {
+            log_line(bot, "%s", err.message);
+        }
+        lose_mark(bot);
         return false;
     }
     keep_mark(bot, &mark);
@@ -202,9 +224,13 @@ static int submit(struct telegram *bot, const struct telegram_message *message,
         .context = buf_string(&context),
         .conversation = conversation,
         .mark = buf_string(&mark),
+        .mark_version = bot->version,
     };
     r = source_submit(&bot->source, &event, ret_result, err);
-    if (r == 0 && ret_result->outcome != INTAKE_FULL) {
+    if (r < 0 || ret_result->outcome == INTAKE_OVERTAKEN) {
+        lose_mark(bot);
+    } else if (ret_result->outcome != INTAKE_FULL) {
+        bot->version++;
         keep_mark(bot, &mark);
     }
     return r;
@@ -221,6 +247,9 @@ static void accept(struct telegram *bot, const struct telegram_message *message)
         return;
     }
     int r = submit(bot, message, &result, &err);
+    if (r == 0 && result.outcome == INTAKE_OVERTAKEN) {
+        return; /* Another daemon has the bot, and the message. */
+    }
     if (r < 0 || result.outcome == INTAKE_FULL) {
         log_line(bot, "a message is not accepted yet: %s", r < 0 ? err.message : result.reason);
         bot->is_stopped = true;
@@ -270,7 +299,7 @@ static int64_t poll_messages(struct telegram *bot)
     }
     set_problem(bot, "");
     /* What was ignored is stored with the rest of the answer. */
-    if (bot->offset != bot->chats.offset) {
+    if (bot->version != 0 && bot->offset != bot->chats.offset) {
         bot->chats.offset = bot->offset;
         bot->is_stopped |= !store(bot);
     }
@@ -364,7 +393,8 @@ static bool find_answer(struct telegram *bot, const struct chat_turn *turn, stru
     const struct source_host *host = bot->source.host;
     snprintf(key, sizeof(key), "%" PRId64, turn->update);
     int r = intake_find_run(host->intake, host->id, key, run_id, &err);
-    if (r == 1 && intake_is_pending(host->intake, run_id)) {
+    int pending = r == 1 ? intake_is_pending_anywhere(host->intake, run_id, &err) : 0;
+    if (pending != 0) { /* Also while the store cannot be read. */
         return false;
     }
     r = r == 1  ? run_answer_read(host->store, run_id, &answer, &err)
@@ -409,12 +439,56 @@ static void settle_doubts(struct telegram *bot)
     }
 }
 
+/** Continue where the mark is, as this or another process has left it. */
+static int read_mark(struct telegram *bot, struct rondo_error *err)
+{
+    char *mark = NULL;
+    uint64_t version = 0;
+    const struct source_host *host = bot->source.host;
+    int r = source_mark_read(host->store, host->id, &mark, &version, err);
+    if (r == 0 && mark == NULL) {
+        r = intake_begin_mark(host->intake, host->id, "{}", &mark, err);
+        version = 1;
+    }
+    if (r < 0) {
+        free(mark);
+        return r;
+    }
+    free(bot->stored);
+    bot->stored = mark;
+    restore(bot);
+    bot->version = version;
+    bot->offset = bot->chats.offset;
+    settle_doubts(bot);
+    return 0;
+}
+
+/** Have the bot and its mark. @return whether it may be worked with */
+static bool hold(struct telegram *bot)
+{
+    struct rondo_error err = {0};
+    bool was_held = bot->lease.is_held;
+    int r = source_lease_hold(&bot->lease, &err);
+    atomic_store(&bot->is_standby, r == 0);
+    if (r == 1 && (!was_held || bot->version == 0)) {
+        r = read_mark(bot, &err);
+        r = r < 0 ? r : 1;
+    }
+    if (r < 0) {
+        set_problem(bot, err.message);
+    }
+    return r == 1;
+}
+
 static void *work(void *context)
 {
     struct telegram *bot = context;
     while (!cancel_is_set(&bot->cancel)) {
-        int64_t pause_ns = poll_messages(bot);
-        send_answers(bot);
+        int64_t pause_ns = STANDBY_NS;
+        if (hold(bot)) {
+            pause_ns = poll_messages(bot);
+            send_answers(bot);
+        }
         if (pause_ns > 0) {
             clock_sleep(bot->source.host->clock, pause_ns, &bot->cancel);
         }
@@ -479,6 +553,7 @@ static void close_bot(struct source *source)
     if (bot->has_thread) {
         cancel_set(&bot->cancel, CANCEL_NOW);
         pthread_join(bot->thread, NULL);
+        source_lease_release(&bot->lease);
     }
     cancel_fini(&bot->cancel);
     telegram_api_fini(&bot->api);
@@ -490,9 +565,9 @@ static void close_bot(struct source *source)
     free(bot);
 }
 
-static int start_bot(struct telegram *bot, struct json_object *config, const char *mark,
-                     struct rondo_error *err)
+static int start_bot(struct telegram *bot, struct json_object *config, struct rondo_error *err)
 {
+    const struct source_host *host = bot->source.host;
     read_users(bot, config);
     int r = check_users(bot, err);
     r = r < 0 ? r : open_api(bot, config, err);
@@ -500,10 +575,11 @@ static int start_bot(struct telegram *bot, struct json_object *config, const cha
     if (r < 0) {
         return r;
     }
-    bot->stored = memory_dup_string(mark);
-    restore(bot);
-    bot->offset = bot->chats.offset;
-    settle_doubts(bot);
+    bot->lease = (struct source_lease){.store = host->store,
+                                       .clock = host->clock,
+                                       .source = host->id,
+                                       .owner = intake_owner(host->intake)};
+    (void)hold(bot); /* Else the thread tries again. */
     if (pthread_create(&bot->thread, NULL, work, bot) != 0) {
         return error_set(err, RONDO_ERR_SYSTEM, "no thread for the Telegram bot");
     }
@@ -514,11 +590,12 @@ static int start_bot(struct telegram *bot, struct json_object *config, const cha
 static int open_bot(struct json_object *config, const struct source_host *host, const char *mark,
                     struct source **ret_source, struct rondo_error *err)
 {
+    (void)mark; /* It is read when the bot is held. */
     struct telegram *bot = memory_new_zero(1, sizeof(*bot));
     pthread_mutex_init(&bot->lock, NULL);
     bot->source = (struct source){.type = &telegram_source_type, .host = host};
     bot->template = memory_dup_string(json_get_string(config, "prompt_template", "{message}"));
-    int r = start_bot(bot, config, mark, err);
+    int r = start_bot(bot, config, err);
     if (r < 0) {
         close_bot(&bot->source);
         return r;
@@ -532,6 +609,7 @@ static void describe(struct source *source, struct json_writer *writer)
     struct telegram *bot = (struct telegram *)source;
     json_write_int(writer, "accepted", atomic_load(&bot->accepted));
     json_write_int(writer, "ignored", atomic_load(&bot->ignored));
+    json_write_bool(writer, "standby", atomic_load(&bot->is_standby));
 }
 
 static const char *problem(struct source *source)
