@@ -97,6 +97,7 @@ struct source_type {
     const char *const *identity;
     /** Settings that are shown in lists ("*:5 * * * *"): the first that is there. */
     const char *const *summary;
+    bool is_local;     /**< it watches its machine: on a shared store each machine has its own */
     const char *about; /**< what lists show where no such setting is there; NULL = nothing */
 
     /**

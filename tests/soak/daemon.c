@@ -169,7 +169,7 @@ static bool create_run(struct soak *soak, const struct start_request *request)
         return true;
     }
     if (request->mode == START_CONVERSATION &&
-        conversation_enter(soak->store, request, before, NULL) < 0) {
+        conversation_enter(soak->store, request, NULL, NULL, before, NULL) < 0) {
         return false;
     }
     soak->runs = memory_resize(soak->runs, soak->run_count + 1, sizeof(*soak->runs));

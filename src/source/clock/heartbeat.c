@@ -266,11 +266,15 @@ static int64_t read_list(struct heartbeat *heartbeat, struct buf *ret_text)
     return count_open_items(buf_string(ret_text));
 }
 
-static void write_context(const struct heartbeat *heartbeat, int64_t items, struct buf *ret_json)
+static void write_context(const struct heartbeat *heartbeat, int64_t beat, int64_t items,
+                          struct buf *ret_json)
 {
+    char time[CLOCK_UTC_SIZE];
     struct json_writer writer = json_writer(ret_json);
     json_begin_object(&writer, NULL);
+    clock_format_utc(beat * NS_PER_S, time);
     json_write_string(&writer, "file", heartbeat->file);
+    json_write_string(&writer, "scheduled_for", time);
     json_write_int(&writer, "item_count", items);
     json_write_int(&writer, "interval_seconds", heartbeat->interval_seconds);
     json_end_object(&writer);
@@ -286,7 +290,7 @@ static int submit(struct heartbeat *heartbeat, int64_t beat, int64_t items, cons
     auto_buf struct buf context = {0};
     struct intake_result result = {0};
     write_mark(beat, mark);
-    write_context(heartbeat, items, &context);
+    write_context(heartbeat, beat, items, &context);
     snprintf(key, sizeof(key), "%" PRId64, beat);
     buf_printf(&prompt, "%s\n\n%s", heartbeat->prompt_prefix, list);
     struct intake_event event = {

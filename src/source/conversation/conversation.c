@@ -304,14 +304,28 @@ static int enter(struct store *store, const struct start_request *request,
     return r < 0 ? r : store_turn(store, conversation, err);
 }
 
+/** Whether the turn that was entered last, by another request, has no answer yet. */
+static int check_order(const struct conversation *conversation, const struct start_request *request,
+                       conversation_pending_fn *is_pending, void *context, struct rondo_error *err)
+{
+    if (is_pending == NULL || conversation->run_count == 0 ||
+        is_entered(conversation, request->id)) {
+        return 0;
+    }
+    int r = is_pending(context, conversation->runs[conversation->run_count - 1], err);
+    return r <= 0 ? r : error_set(err, RONDO_ERR_BUSY, "the turn before has no answer yet");
+}
+
 int conversation_enter(struct store *store, const struct start_request *request,
-                       char ret_before[ID_SIZE], struct rondo_error *err)
+                       conversation_pending_fn *is_pending, void *context, char ret_before[ID_SIZE],
+                       struct rondo_error *err)
 {
     struct conversation conversation = {0};
     char id[CONVERSATION_ID_SIZE];
     conversation_id(request->role, request->source, request->conversation, id);
     const struct store_document_query query = {.collection = CONVERSATION_COLLECTION, .key = id};
     int r = store->ops->read_documents(store, &query, load, &conversation, err);
+    r = r < 0 ? r : check_order(&conversation, request, is_pending, context, err);
     r = r < 0 ? r : enter(store, request, &conversation, ret_before, err);
     conversation_fini(&conversation);
     return r;

@@ -39,15 +39,23 @@ void conversation_fini(struct conversation *conversation);
 void conversation_id(const char *agent, const char *source, const char *key,
                      char ret_id[CONVERSATION_ID_SIZE]);
 
+/** Whether a run, or the request for it, is not settled anywhere: 1, 0, or a code. */
+typedef int conversation_pending_fn(void *context, const char *run_id, struct rondo_error *err);
+
 /**
  * Enter a turn.
  * @param request    of the mode START_CONVERSATION
+ * @param is_pending whether the turn before waits or executes, perhaps on another server: then this
+ * one is early; or NULL
+ * @param context    for is_pending
  * @param ret_before run of the turn before, or "": the conversation begins, or begins anew because
  *                   it was quiet for longer than the request allows, or its runs were deleted
- * @return 0; RONDO_ERR_BUSY when another process changes it at the same time; or a store's code
+ * @return 0; RONDO_ERR_BUSY when it is early, or another process changes the conversation at the
+ * same time; or a store's code
  */
 int conversation_enter(struct store *store, const struct start_request *request,
-                       char ret_before[ID_SIZE], struct rondo_error *err);
+                       conversation_pending_fn *is_pending, void *context, char ret_before[ID_SIZE],
+                       struct rondo_error *err);
 
 /** Called with each; borrowed. Must not use the store. @return false to end */
 typedef bool conversation_fn(const struct conversation *conversation, void *context);

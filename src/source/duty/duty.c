@@ -132,8 +132,10 @@ static int64_t earlier(int64_t left, int64_t right)
 static int poll_timeout(const struct duty *duty)
 {
     int64_t until_ns = duty->upkeep_at_ns;
+    until_ns = earlier(until_ns, duty->peers_at_ns);
     until_ns = earlier(until_ns, duty->read_at_ns);
     until_ns = earlier(until_ns, duty->restart_at_ns);
+    until_ns = earlier(until_ns, duty->restart_at_ns == 0 ? intake_retry_ns(duty->intake) : 0);
     for (const struct duty_role *role = duty->roles; role != NULL; role = role->next) {
         for (const struct duty_source *at = role->sources; at != NULL; at = at->next) {
             until_ns = earlier(until_ns, at->retry_ns);
@@ -207,6 +209,9 @@ static void *duty_main(void *context)
         if (duty->upkeep_at_ns <= now_ns) {
             upkeep(duty);
         }
+        if (duty->peers_at_ns <= now_ns) {
+            duty_look_at_peers(duty);
+        }
         int64_t due_ns = duty_fire_due(duty);
         duty_release_held(duty);
         duty_start_requests(duty);
@@ -267,6 +272,7 @@ static int open_intake(struct duty *duty, struct rondo_error *err)
         .max_running = duty->options.max_running,
         .on_ready = wake,
         .on_notice = tell_notice,
+        .is_dead = duty_owner_is_dead,
         .context = duty,
     };
     return intake_open(&options, &duty->intake, err);
@@ -316,8 +322,10 @@ int duty_start(const struct duty_options *options, struct duty **ret_duty, struc
     duty->watch_fd = -1;
     set_options(duty, options);
     duty->ports = hook_ports_new();
+    pthread_mutex_init(&duty->peers_lock, NULL);
     pthread_rwlock_init(&duty->hooks_lock, NULL);
     int r = open_descriptors(duty, err);
+    r = r < 0 ? r : duty_join_peers(duty, err);
     r = r < 0 ? r : open_intake(duty, err);
     if (r == 0) {
         duty_forget_sources(duty);
@@ -335,6 +343,7 @@ int duty_start(const struct duty_options *options, struct duty **ret_duty, struc
     }
     duty->is_started = true;
     duty->upkeep_at_ns = clock_monotonic(duty->clock) + DUTY_UPKEEP_NS;
+    duty->peers_at_ns = clock_monotonic(duty->clock) + DUTY_PEERS_NS;
     r = r < 0 ? r : start_thread(duty, err);
     if (r < 0) {
         duty_stop(duty);
@@ -368,6 +377,8 @@ void duty_stop(struct duty *duty)
     duty_free_roles(duty);
     hook_ports_free(duty->ports);
     intake_close(duty->intake);
+    duty_leave_peers(duty);
+    pthread_mutex_destroy(&duty->peers_lock);
     if (duty->wake_fd > 0) {
         close(duty->wake_fd);
     }

@@ -2,7 +2,7 @@
 /*
  * The inside of duty, shared by its files only. Everything belongs to duty's thread (before it
  * begins, to the one that starts it), but for: `hooks_lock`, which requests to webhooks hold for
- * reading and which is held for writing while the lists of roles and sources change; and
+ * reading and which is held for writing while the lists of roles and sources change; `peers`; and
  * `wake_fd`.
  */
 #pragma once
@@ -23,6 +23,10 @@
 #define DUTY_UPKEEP_NS (600 * NS_PER_S)
 /** A budget that is used up is looked at again after so long: another process may reset it. */
 #define DUTY_BUDGET_NS (60 * NS_PER_S)
+/** How often other daemons are looked at; on a shared store the own document changes as often. */
+#define DUTY_PEERS_NS (5 * NS_PER_S)
+/** A daemon on another machine whose document did not change for so long is gone. */
+#define DUTY_LEASE_NS (20 * NS_PER_S)
 /** Bytes of why something does not work, the NUL included. */
 #define DUTY_PROBLEM_SIZE 300
 
@@ -68,6 +72,10 @@ struct duty {
     const struct clock *clock;
     struct intake *intake;
     struct hook_ports *ports;
+
+    pthread_mutex_t peers_lock; /**< guards the next */
+    struct duty_peer *peers;    /**< by the name of the process */
+    int64_t peers_at_ns;        /**< monotonic: look at them then */
 
     struct duty_role *roles;
     size_t role_count;
@@ -116,6 +124,20 @@ void duty_show_sources(struct duty *duty);
 /** Delete the documents of sources that no living daemon keeps. At the start. */
 void duty_forget_sources(struct duty *duty);
 
+/** Write all documents of sources again: one may be missing, or of a daemon that is gone. */
+void duty_show_again(struct duty *duty);
+
+/* ---- duty_peers.c ---- */
+
+/** Let other daemons know of this one. Before it accepts requests. */
+int duty_join_peers(struct duty *duty, struct rondo_error *err);
+/** Look which daemons are gone, and adopt their requests. */
+void duty_look_at_peers(struct duty *duty);
+/** At the end, when nothing else of duty is left. */
+void duty_leave_peers(struct duty *duty);
+/** Whether a process is gone, as far as is known. Any thread. @param context the duty */
+bool duty_owner_is_dead(void *context, const char *owner);
+
 /* ---- duty_reload.c ---- */
 
 /** Look at all paths: read new and changed files, remove those that are gone. */
@@ -147,8 +169,9 @@ void duty_note_budgets(struct duty *duty, const struct duty_role *role);
 
 /* ---- duty_talk.c ---- */
 
-/** Make the run of a request a turn of its conversation, after the run of the turn before. */
-int duty_continue(struct store *store, const struct start_request *request, struct loop_spec *spec,
+/** Make the run of a request a turn of its conversation, after the run of the turn before.
+ *  RONDO_ERR_BUSY while that has no answer. */
+int duty_continue(struct duty *duty, const struct start_request *request, struct loop_spec *spec,
                   struct rondo_error *err);
 
 /* ---- duty_start.c ---- */

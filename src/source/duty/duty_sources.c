@@ -5,6 +5,7 @@
 #include "base/memory.h"
 #include "loop/owner.h"
 #include "loop/runtime.h"
+#include "os/host.h"
 #include "source/duty/duty_internal.h"
 #include "source/duty/status.h"
 #include "source/intake/mark.h"
@@ -122,6 +123,15 @@ static void fill_host(struct duty *duty, const struct duty_role *role, struct du
     };
 }
 
+/** What a machine notices is not what another one notices: each has its own source. */
+static void add_host(char id[SOURCE_ID_SIZE])
+{
+    struct host_process self;
+    size_t len = strlen(id);
+    host_describe_self(&self);
+    snprintf(id + len, SOURCE_ID_SIZE - len, "@%.64s", self.host);
+}
+
 /** A trigger of the plan, not yet opened. */
 static struct duty_source *new_source(struct duty *duty, const struct duty_role *role,
                                       struct json_object *config, size_t index)
@@ -138,6 +148,9 @@ static struct duty_source *new_source(struct duty *duty, const struct duty_role 
         source_summary(source->type, config, &summary);
         source->summary = memory_dup_string(buf_string(&summary));
         source_id(source->type, role->plan.name, config, source->id);
+        if (source->type->is_local && store_is_shared(duty->store)) {
+            add_host(source->id);
+        }
     } else {
         source->summary = memory_dup_string("");
         snprintf(source->id, sizeof(source->id), "%s/%.20s-%zu", role->plan.name, type, index);
@@ -478,6 +491,15 @@ void duty_show_sources(struct duty *duty)
     show_added(duty, &changes);
     for (size_t i = 0; i < CHANGES_AT_ONCE; i++) {
         buf_fini(&changes.texts[i]);
+    }
+}
+
+void duty_show_again(struct duty *duty)
+{
+    for (struct duty_role *role = duty->roles; role != NULL; role = role->next) {
+        for (struct duty_source *source = role->sources; source != NULL; source = source->next) {
+            memset(source->shown, 0, sizeof(source->shown));
+        }
     }
 }
 

@@ -105,9 +105,10 @@ static void wait_to_start(struct duty *duty, const char *reason)
     duty->is_start_failing = true;
 }
 
-/** @return 0, or why it is no run */
+/** @return 0, or why it is no run @param ret_is_early the turn before has no answer yet */
 static int create_run(struct duty *duty, const struct duty_role *role,
-                      const struct start_request *request, struct rondo_error *err)
+                      const struct start_request *request, bool *ret_is_early,
+                      struct rondo_error *err)
 {
     char by[64];
     struct loop_spec spec;
@@ -115,8 +116,9 @@ static int create_run(struct duty *duty, const struct duty_role *role,
     duty_plan_spec(&role->plan, request, &spec);
     snprintf(by, sizeof(by), "%s trigger", request->kind);
     int r = request->mode == START_CONVERSATION && !has_run(duty, request)
-                ? duty_continue(duty->store, request, &spec, err)
+                ? duty_continue(duty, request, &spec, err)
                 : 0;
+    *ret_is_early = r == RONDO_ERR_BUSY;
     if (r == 0) {
         r = orchestrator_queue_run(duty->options.orchestrator, &spec, by, &answer, err);
     }
@@ -133,7 +135,8 @@ static int create_run(struct duty *duty, const struct duty_role *role,
 
 /**
  * Create the run of a request, if the role's budgets let it.
- * @return 1, 0 when its events wait for a budget, or why it is no run
+ * @return 1, 0 when it waits: for a budget with all events of the role, or for the turn before; or
+ * why it is no run
  */
 static int try_request(struct duty *duty, const struct start_request *request,
                        struct rondo_error *err)
@@ -152,7 +155,12 @@ static int try_request(struct duty *duty, const struct start_request *request,
     if (r == 0 && reply.answer == BUDGET_NEVER) {
         return error_set(err, RONDO_ERR_LIMIT, "%s", reply.reason);
     }
-    r = r < 0 ? r : create_run(duty, role, request, err);
+    bool is_early = false;
+    r = r < 0 ? r : create_run(duty, role, request, &is_early, err);
+    if (is_early) {
+        intake_defer(duty->intake, request->id);
+        return 0;
+    }
     return r < 0 ? r : 1;
 }
 

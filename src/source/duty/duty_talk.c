@@ -84,12 +84,18 @@ static int carry_from(struct store *store, const char *run_id, struct carry_turn
     return r;
 }
 
-int duty_continue(struct store *store, const struct start_request *request, struct loop_spec *spec,
+static int is_pending(void *context, const char *run_id, struct rondo_error *err)
+{
+    return intake_is_pending_anywhere(context, run_id, err);
+}
+
+int duty_continue(struct duty *duty, const struct start_request *request, struct loop_spec *spec,
                   struct rondo_error *err)
 {
+    struct store *store = duty->store;
     char before[ID_SIZE] = "";
     struct carry_turn turn = {.source = request->source, .key = request->conversation};
-    int r = conversation_enter(store, request, before, err);
+    int r = conversation_enter(store, request, is_pending, duty->intake, before, err);
     if (r < 0) {
         return r;
     }

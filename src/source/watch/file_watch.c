@@ -520,6 +520,7 @@ static const char *const summary[] = {"paths", NULL};
 
 const struct source_type file_watch_source_type = {
     .name = "file_watch",
+    .is_local = true,
     .identity = identity,
     .summary = summary,
     .open = open_watch,

@@ -46,6 +46,23 @@ Feature: Many machines share a store in PostgreSQL
     Then "/v1/runs" soon mentions "far"
     And "/v1/health" soon mentions "postgresql://rondo@/rondo?host="
 
+  Scenario: A reader whose server is killed misses nothing at the server of another machine
+    Given a PostgreSQL store
+    And a worker
+      """
+      sleep 0.05
+      """
+    And a server
+    And I follow all events
+    When I start `rondo loop --agent elsewhere --max-iterations 30 -- ./worker.sh`
+    Then what I follow comes to "iteration.finished" with iteration 4
+    When I end the server with KILL
+    And I am on machine 2
+    And a server with `--listen 127.0.0.1:0`
+    And I follow all events on where I was
+    Then what I follow comes to "run.finished"
+    And what I followed of agent "elsewhere" has the numbers from 1 on without gap
+
   Scenario: A call that waits on one machine is approved on another
     Given a PostgreSQL store
     And a file "note" with

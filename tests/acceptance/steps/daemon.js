@@ -34,6 +34,24 @@ Then("{int} run(s) of {string} soon is/are {string}", async function (count, age
   });
 });
 
+Given("a store in a file", () => {}); // As every scenario has, unless it names another one.
+
+Then("at least {int} runs of {string} are soon {string}", async function (count, agent, status) {
+  await this.until(`${count} runs of ${agent} that are ${status}`, () => {
+    const runs = listed(this, "runs", "--agent", agent);
+    return runs.filter((run) => run.status === status).length >= count;
+  });
+});
+
+// Of the clock that started it.
+Then("each run of {string} has another time", function (agent) {
+  const times = listed(this, "runs", "--agent", agent).map(({ run_id: id }) => {
+    const { stdout } = this.ask("logs", id, "--json");
+    return /scheduled_for\W+([\d-]+T[\d:.]+)/.exec(stdout)[1];
+  });
+  assert.equal(new Set(times).size, times.length, times.sort().join("\n"));
+});
+
 Then("the source of type {string} is soon on duty", async function (type) {
   await this.until(`a source of type ${type}`, () =>
     listed(this, "sources").some((source) => source.type === type && source.problem === null),

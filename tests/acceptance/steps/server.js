@@ -422,6 +422,11 @@ When("I follow on where I was", async function () {
   await this.reader.begin(`${this.base}/v1/runs/${this.runId}/events`);
 });
 
+When("I follow all events on where I was", async function () {
+  await this.reader.end();
+  await this.reader.begin(`${this.base}/v1/events`);
+});
+
 async function comesTo(world, type, iteration) {
   await world.until(`${type} on the stream`, () =>
     world.reader.events.some(

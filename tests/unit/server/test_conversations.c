@@ -17,7 +17,7 @@ static const char *enter(struct api_world *world, const char *agent, const char 
     snprintf(request.id, sizeof(request.id), "%s", run_id);
     snprintf(request.role, sizeof(request.role), "%s", agent);
     snprintf(request.source, sizeof(request.source), "%s/webhook-1", agent);
-    assert_int_equal(conversation_enter(world->store, &request, before, NULL), 0);
+    assert_int_equal(conversation_enter(world->store, &request, NULL, NULL, before, NULL), 0);
     conversation_id(agent, request.source, request.conversation, id);
     snprintf(path, sizeof(path), "/v1/conversations/%s", id);
     return path;

@@ -35,7 +35,7 @@ static void enter(struct intake_world *world, struct turn turn, const char *expe
     struct rondo_error err = {0};
     char before[ID_SIZE] = "?";
     const struct start_request request = request_of(turn);
-    if (conversation_enter(world->store, &request, before, &err) < 0) {
+    if (conversation_enter(world->store, &request, NULL, NULL, before, &err) < 0) {
         fail_msg("%s", err.message);
     }
     assert_string_equal(before, expected);
@@ -163,7 +163,7 @@ TEST_IN_WORLD(the_document_lists_the_last_runs_only)
         snprintf(id, sizeof(id), "01890000-0000-7000-8000-%012d", i);
         const struct start_request request = request_of((struct turn){.run = id});
         char before[ID_SIZE];
-        assert_int_equal(conversation_enter(world->store, &request, before, NULL), 0);
+        assert_int_equal(conversation_enter(world->store, &request, NULL, NULL, before, NULL), 0);
         run_exists(world, id, 1);
     }
     struct conversation found = find_first(world);
@@ -220,4 +220,27 @@ TEST_IN_WORLD(a_document_that_cannot_be_read_is_replaced)
     enter(world, (struct turn){.run = RUN("01")}, "");
     run_exists(world, RUN("01"), 1);
     enter(world, (struct turn){.run = RUN("02")}, RUN("01"));
+}
+
+static int always(void *context, const char *run_id, struct rondo_error *err)
+{
+    (void)err;
+    *(const char **)context = run_id[0] == '\0' ? NULL : "asked";
+    return 1;
+}
+
+TEST_IN_WORLD(a_turn_waits_for_the_one_before_on_whichever_server)
+{
+    struct intake_world *world = *state;
+    char before[ID_SIZE] = "";
+    const char *asked = NULL;
+    const struct start_request second = request_of((struct turn){.run = RUN("02"), .at_s = 20});
+    enter(world, (struct turn){.run = RUN("01"), .at_s = 10}, "");
+    assert_int_equal(conversation_enter(world->store, &second, always, &asked, before, NULL),
+                     RONDO_ERR_BUSY);
+    assert_non_null(asked);
+    run_exists(world, RUN("01"), 15);
+    enter(world, (struct turn){.run = RUN("02"), .at_s = 20}, RUN("01"));
+    /* One that has entered is not early for itself. */
+    assert_int_equal(conversation_enter(world->store, &second, always, &asked, before, NULL), 0);
 }
