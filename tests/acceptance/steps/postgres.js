@@ -110,7 +110,7 @@ When("the primary is killed and the standby promoted", async function () {
 
 // A machine is a state folder: it shares nothing with others but the database.
 When(/^I am on machine (\d+)$/, function (number) {
-  this.env.XDG_STATE_HOME = path.join(this.top, number === "1" ? "state" : `state-${number}`);
+  this.env.XDG_STATE_HOME = path.join(this.top, Number(number) === 1 ? "state" : `state-${number}`);
 });
 
 When(/^I start `(.+)` on it$/, function (line) {
