@@ -6,14 +6,14 @@
 
 #include <stdlib.h>
 
-struct mark_reading {
+struct source_mark_reading {
     char *text; /* owned */
     uint64_t version;
 };
 
 static bool read_mark(const struct store_document *document, void *context)
 {
-    struct mark_reading *reading = context;
+    struct source_mark_reading *reading = context;
     reading->text = memory_dup_bytes(document->data, document->data_len);
     reading->version = document->version;
     return false;
@@ -22,7 +22,7 @@ static bool read_mark(const struct store_document *document, void *context)
 int source_mark_read(struct store *store, const char *source, char **ret_mark,
                      uint64_t *ret_version, struct rondo_error *err)
 {
-    struct mark_reading reading = {0};
+    struct source_mark_reading reading = {0};
     struct store_document_query query = {.collection = SOURCE_MARK_COLLECTION, .key = source};
     int r = store->ops->read_documents(store, &query, read_mark, &reading, err);
     if (r < 0) {
