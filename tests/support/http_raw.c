@@ -146,11 +146,21 @@ int http_raw_status(const char *bytes)
     return (int)strtol(bytes + 9, NULL, 10);
 }
 
+/** recv(2); a process that is stopped and continued gets EINTR from a socket with a time-out. */
+static ssize_t recv_again(int fd, void *bytes, size_t len, int flags)
+{
+    ssize_t n = 0;
+    do {
+        n = recv(fd, bytes, len, flags);
+    } while (n < 0 && errno == EINTR);
+    return n;
+}
+
 /** Exactly `len` bytes. */
 static bool read_exactly(int fd, size_t len, struct buf *bytes)
 {
     while (len > 0) {
-        ssize_t n = recv(fd, buf_room(bytes, len), len, MSG_WAITALL);
+        ssize_t n = recv_again(fd, buf_room(bytes, len), len, MSG_WAITALL);
         if (n <= 0) {
             return false;
         }
@@ -165,7 +175,7 @@ static bool read_head(int fd, struct buf *head)
 {
     for (;;) {
         size_t known = head->len < 3 ? head->len : 3;
-        ssize_t n = recv(fd, buf_room(head, 4096), 4096, MSG_PEEK);
+        ssize_t n = recv_again(fd, buf_room(head, 4096), 4096, MSG_PEEK);
         if (n <= 0) {
             return false;
         }
