@@ -259,6 +259,31 @@ Feature: Many machines share a store in PostgreSQL
     Then the exit code is 0
     And stdout mentions "team, runner of the agents team-*"
 
+  Scenario: A daemon works as a runner of all agents
+    Given a PostgreSQL store
+    And a file "turns.jsonl" with
+      """
+      {"text":"done"}
+      """
+    And a file "todo.md" with
+      """
+      - [ ] look
+      """
+    And a role with
+      """
+      model: {provider: scripted, name: turns.jsonl}
+      triggers:
+        - {type: heartbeat, file: todo.md, interval_seconds: 1}
+      """
+    When I run `rondo run role.yaml -p hello`
+    Then the exit code is 0
+    When the database performs "CREATE ROLE fleet LOGIN"
+    And I run `rondo store grant fleet --as runner`
+    Then the exit code is 0
+    When I connect as the role "fleet"
+    And a daemon of `role.yaml`
+    Then at least 2 runs of "worker" are soon "completed"
+
   Scenario: A password is shown and kept nowhere
     Given a PostgreSQL store with a password
     And a worker that stops to wait in iteration 1
