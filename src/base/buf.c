@@ -75,6 +75,16 @@ void buf_append_string(struct buf *buf, const char *text)
     buf_append(buf, text, strlen(text));
 }
 
+void buf_append_hex(struct buf *buf, const void *bytes, size_t len)
+{
+    static const char digits[] = "0123456789abcdef";
+    const unsigned char *from = bytes;
+    for (size_t i = 0; i < len; i++) {
+        const char pair[2] = {digits[from[i] >> 4], digits[from[i] & 15]};
+        buf_append(buf, pair, sizeof(pair));
+    }
+}
+
 void buf_printf(struct buf *buf, const char *format, ...)
 {
     va_list arguments;

@@ -28,6 +28,8 @@ char *buf_room(struct buf *buf, size_t len);
 void buf_grown(struct buf *buf, size_t len);
 /** Append a string. */
 void buf_append_string(struct buf *buf, const char *text);
+/** Append bytes as lower-case hexadecimal digits, two for each. */
+void buf_append_hex(struct buf *buf, const void *bytes, size_t len);
 /** Append formatted text. */
 void buf_printf(struct buf *buf, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /** The content as a string; "" when empty. Valid until the next change. */

@@ -182,9 +182,7 @@ static void show_text(const struct checkpoint *checkpoint, const struct checkpoi
     text_time(checkpoint->time_ns, &text);
     fields_add(&fields, "saved", buf_string(&text));
     buf_clear(&text);
-    for (size_t i = 0; i < sizeof(checkpoint->sha256); i++) {
-        buf_printf(&text, "%02x", checkpoint->sha256[i]);
-    }
+    buf_append_hex(&text, checkpoint->sha256, sizeof(checkpoint->sha256));
     fields_add(&fields, "sha256", buf_string(&text));
     buf_clear(&text);
     conditions_text(checkpoint->conditions, &text);

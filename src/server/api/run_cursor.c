@@ -53,9 +53,7 @@ void run_cursor_write(const struct store_run_place *place, enum store_run_order 
     auto_buf struct buf plain = {0};
     buf_printf(&plain, "%d.%d.%" PRId64 ".%s.%s", (int)order, is_ascending ? 1 : 0, place->number,
                place->id, place->text);
-    for (size_t i = 0; i < plain.len; i++) {
-        buf_printf(ret_text, "%02x", (unsigned char)plain.data[i]);
-    }
+    buf_append_hex(ret_text, plain.data, plain.len);
 }
 
 static bool from_hex(const char *text, char *ret_plain)

@@ -56,9 +56,8 @@ static void make_secret(bool is_standard, struct random *random, struct buf *ret
     buf_append_string(ret_line, is_standard ? "whsec_" : "");
     if (is_standard) {
         base64_encode(bytes, sizeof(bytes), ret_line);
-    }
-    for (size_t i = 0; !is_standard && i < sizeof(bytes); i++) {
-        buf_printf(ret_line, "%02x", bytes[i]);
+    } else {
+        buf_append_hex(ret_line, bytes, sizeof(bytes));
     }
     buf_append_string(ret_line, "\n");
     explicit_bzero(bytes, sizeof(bytes));

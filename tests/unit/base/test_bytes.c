@@ -44,6 +44,15 @@ TEST(room_in_which_nothing_is_written_is_no_content)
     assert_string_equal(buf_string(&buf), "kept");
 }
 
+TEST(bytes_are_appended_as_digits)
+{
+    (void)state;
+    struct buf buf = {0};
+    buf_append_hex(&buf, "\0\x0f\xa0\xff", 4);
+    assert_string_equal(buf_string(&buf), "000fa0ff");
+    buf_fini(&buf);
+}
+
 TEST(a_fitted_buffer_keeps_its_content_and_grows_again)
 {
     auto_buf struct buf buf = {0};
