@@ -2,6 +2,7 @@
 /* The mark as JSON. Keys may have any bytes, so they are written as hexadecimal digits. */
 #include "store/transfer/mark.h"
 
+#include "base/ascii.h"
 #include "base/auto.h"
 #include "base/error.h"
 #include "base/json/json.h"
@@ -21,21 +22,9 @@ void transfer_mark_fini(struct transfer_mark *mark)
 
 static void write_hex(struct json_writer *writer, const char *name, const char *text)
 {
-    static const char digits[] = "0123456789abcdef";
     auto_buf struct buf hex = {0};
-    for (; *text != '\0'; text++) {
-        unsigned char byte = (unsigned char)*text;
-        const char pair[2] = {digits[byte >> 4], digits[byte & 15]};
-        buf_append(&hex, pair, sizeof(pair));
-    }
+    buf_append_hex(&hex, text, strlen(text));
     json_write_string(writer, name, buf_string(&hex));
-}
-
-static int digit_value(char digit)
-{
-    return digit >= '0' && digit <= '9'   ? digit - '0'
-           : digit >= 'a' && digit <= 'f' ? digit - 'a' + 10
-                                          : -1;
 }
 
 /** @return false: it is no such text, or too long */
@@ -47,12 +36,11 @@ static bool read_hex(struct json_object *object, const char *name, char *ret_tex
         return false;
     }
     for (size_t i = 0; i < len / 2; i++) {
-        int high = digit_value(hex[2 * i]);
-        int low = digit_value(hex[2 * i + 1]);
-        if (high < 0 || low < 0 || (high == 0 && low == 0)) {
+        int byte = ascii_hex_byte(hex + 2 * i);
+        if (byte <= 0) {
             return false;
         }
-        ret_text[i] = (char)(high << 4 | low);
+        ret_text[i] = (char)byte;
     }
     ret_text[len / 2] = '\0';
     return true;
@@ -149,8 +137,9 @@ int transfer_check_whole(struct store *store, const char *name, struct rondo_err
     }
     if (r == 0 && mark.version > 0 && mark.part != TRANSFER_DONE) {
         r = error_set(err, RONDO_ERR_STATE,
-                      "%s is a copy of %s that is not finished; run `rondo store copy %s %s` again",
-                      name, mark.from, mark.from, name);
+                      "%s is a copy of %s that is not finished; run `rondo store copy` again with "
+                      "the same two stores",
+                      name, mark.from);
     }
     transfer_mark_fini(&mark);
     return r;

@@ -89,7 +89,7 @@ Feature: A store is copied
     Then the exit code is 2
     And stderr mentions "is not what is beside the other store"
     When I run `rondo runs --store copies/new.db`
-    Then stderr mentions "that is not finished; run `rondo store copy"
+    Then stderr mentions "that is not finished; run `rondo store copy` again with the same two stores"
     When I run `rm copies/rondo.cedar`
     And I run `rondo store copy "$STATE/rondo.db" copies/new.db`
     Then the exit code is 0

@@ -146,6 +146,6 @@ void beside_write_left(const struct beside_stores *stores, struct buf *ret_lines
     auto_free char *roles = beside(stores->from_path, "roles");
     auto_free char *to = beside(stores->to_path, "");
     if (!are_in_one_folder(stores) && file_exists(roles)) {
-        buf_printf(ret_lines, "cp -a %s %s\n", roles, to);
+        buf_printf(ret_lines, "%s to %s\n", roles, to);
     }
 }
