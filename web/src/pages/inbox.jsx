@@ -336,8 +336,8 @@ export function Inbox({ rest }) {
   const box = useRef(null);
   const [text, setText] = useState(params.q ?? "");
   const late = useDebounced(text.trim(), 250);
-  const change = (more) => setParams({ ...params, q: late, ...more });
-  useEffect(() => change({ q: late }), [late]);
+  const change = (more) => setParams({ ...route.value.params, q: late, ...more });
+  useEffect(() => change({}), [late]);
   const filter = useMemo(() => readFilter(params, late), [JSON.stringify(params), late]);
   const state = useInbox(filter);
   const { selected, move } = useRows(state.rows, id);

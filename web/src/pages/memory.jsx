@@ -132,7 +132,8 @@ export function Memory() {
   const kind = params.kind ?? "";
   const path = `/v1/memories${query({ q: words, agent: name, kind, limit: PAGE })}`;
   const state = usePages(useLive(path), path, "memories");
-  useEffect(() => setParams({ q: words, agent: name, kind }), [words, name]);
+  // The kind may have been chosen since this was drawn.
+  useEffect(() => setParams({ ...route.value.params, q: words, agent: name }), [words, name]);
   const items = Object.entries(KINDS).map(([key, { label, tone }]) => ({
     key,
     name: label,

@@ -84,7 +84,8 @@ export function Warnings() {
   const state = useWarnings({ kind, agent: late });
   const { unseen } = useSignal(warnings);
   useEffect(() => markSeen(), [unseen]);
-  useEffect(() => setParams({ kind, agent: late }), [late]);
+  // The kind may have been chosen since this was drawn.
+  useEffect(() => setParams({ ...route.value.params, agent: late }), [late]);
   const items = Object.entries(WARNING_KINDS).map(([key, { label, tone }]) => ({
     key,
     name: label,
