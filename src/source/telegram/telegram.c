@@ -64,7 +64,7 @@ struct telegram {
     /* Of the thread alone. */
     struct telegram_chats chats;
     struct source_lease lease;
-    uint64_t version;     /**< of the mark; 0 = it is to be read again */
+    uint64_t version;     /**< of the mark; 0 = it must be read again */
     char *stored;         /**< the mark as it is stored */
     int64_t offset;       /**< the next update to take; chats.offset is stored */
     bool is_stopped;      /**< nothing more of this answer is taken */
@@ -553,8 +553,8 @@ static void close_bot(struct source *source)
     if (bot->has_thread) {
         cancel_set(&bot->cancel, CANCEL_NOW);
         pthread_join(bot->thread, NULL);
-        source_lease_release(&bot->lease);
     }
+    source_lease_release(&bot->lease);
     cancel_fini(&bot->cancel);
     telegram_api_fini(&bot->api);
     pthread_mutex_destroy(&bot->lock);
