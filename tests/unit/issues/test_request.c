@@ -13,7 +13,7 @@
 static void ask(struct store *store, enum item_request_kind kind, const char *by)
 {
     struct item_request request = {.kind = kind, .time_ns = SOME_NS};
-    strcpy(request.by, by);
+    snprintf(request.by, sizeof(request.by), "%s", by);
     assert_int_equal(item_request_put(store, KEY, &request, NULL), 0);
 }
 

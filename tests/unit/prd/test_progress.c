@@ -4,6 +4,7 @@
 
 #include "base/limits.h"
 #include "os/file.h"
+#include "os/file_folder.h"
 #include "support/scratch.h"
 #include "support/test.h"
 
@@ -26,9 +27,7 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
     (void)state;
-    char command[300];
-    snprintf(command, sizeof(command), "rm -rf %s", folder);
-    return system(command);
+    return file_remove_tree(folder, NULL);
 }
 
 static char *content(void)
