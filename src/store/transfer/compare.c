@@ -8,24 +8,18 @@
 #include "base/digest.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "store/transfer/listing.h"
 #include "store/transfer/transfer.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-/** Runs that are listed at a time. */
-#define PAGE 256
-/** See transfer.c. */
-#define NO_MODEL "-"
-
 struct comparing {
     const struct transfer *transfer;
     struct transfer_totals totals; /**< of the source */
     uint64_t differences;
     struct rondo_error *err;
-    struct store_run page[PAGE];
-    size_t page_count;
 };
 
 /** One digest that is taken, and what it is of. */
@@ -222,8 +216,9 @@ static int compare_both(struct comparing *comparing, take_fn *take, const char *
     return r < 0 ? r : memcmp(&first, &second, sizeof(first)) == 0;
 }
 
-static int compare_run(struct comparing *comparing, const struct store_run *run)
+static int compare_run(void *context, const struct store_run *run)
 {
+    struct comparing *comparing = context;
     static const struct {
         const char *what;
         take_fn *take;
@@ -267,43 +262,10 @@ static int compare_run(struct comparing *comparing, const struct store_run *run)
                : error_set(comparing->err, RONDO_ERR_CANCELLED, "the comparison was stopped");
 }
 
-static bool take_run(const struct store_run *run, void *context)
+/** Report a run of the target that the source does not have. */
+static int look_for_run(void *context, const struct store_run *run)
 {
     struct comparing *comparing = context;
-    comparing->page[comparing->page_count++] = *run;
-    return true;
-}
-
-/** Call for each run of a store, the oldest first. */
-static int each_run(struct comparing *comparing, struct store *store,
-                    int (*fn)(struct comparing *comparing, const struct store_run *run))
-{
-    struct store_run_place place = {0};
-    int r = 0;
-    do {
-        const struct store_run_query query = {
-            .order = STORE_BY_CREATED,
-            .is_ascending = true,
-            .after = place.id[0] != '\0' ? &place : NULL,
-            .limit = PAGE,
-        };
-        comparing->page_count = 0;
-        r = store->ops->list_runs(store, &query, take_run, comparing, comparing->err);
-        for (size_t i = 0; r == 0 && i < comparing->page_count; i++) {
-            r = fn(comparing, &comparing->page[i]);
-        }
-        if (comparing->page_count > 0) {
-            const struct store_run *last = &comparing->page[comparing->page_count - 1];
-            place.number = last->created_ns;
-            memcpy(place.id, last->id, sizeof(place.id));
-        }
-    } while (r == 0 && comparing->page_count > 0);
-    return r;
-}
-
-/** Report a run of the target that the source does not have. */
-static int look_for_run(struct comparing *comparing, const struct store_run *run)
-{
     const struct transfer *transfer = comparing->transfer;
     struct store_run other;
     struct rondo_error found = {0};
@@ -317,26 +279,15 @@ static int look_for_run(struct comparing *comparing, const struct store_run *run
     return r < 0 ? error_set(comparing->err, r, "%s", found.message) : 0;
 }
 
-static int count_runs(struct store *store, uint64_t *ret_count, struct rondo_error *err)
-{
-    const struct store_run_query query = {0};
-    struct store_run_counts counts = {0};
-    int r = store->ops->count_runs(store, &query, &counts, err);
-    *ret_count = 0;
-    for (size_t i = 0; i < RONDO_STATUS_COUNT; i++) {
-        *ret_count += counts.by_status[i];
-    }
-    return r;
-}
-
 static int compare_runs(struct comparing *comparing)
 {
     const struct transfer *transfer = comparing->transfer;
+    const struct store_run_place start = {0};
     uint64_t count = 0;
-    int r = each_run(comparing, transfer->from, compare_run);
-    r = r < 0 ? r : count_runs(transfer->to, &count, comparing->err);
+    int r = transfer_each_run(transfer->from, start, compare_run, comparing, comparing->err);
+    r = r < 0 ? r : transfer_count_runs(transfer->to, &count, comparing->err);
     return r == 0 && count != comparing->totals.runs
-               ? each_run(comparing, transfer->to, look_for_run)
+               ? transfer_each_run(transfer->to, start, look_for_run, comparing, comparing->err)
                : r;
 }
 
@@ -463,7 +414,7 @@ static int take_memories(struct taking *taking, struct store *store, const char 
 {
     (void)name;
     const struct store_memory_query query = {.vectors = STORE_VECTORS_MISSING,
-                                             .vector_model = NO_MODEL};
+                                             .vector_model = TRANSFER_NO_MODEL};
     return store->ops->read_memories(store, &query, add_memory, taking, err);
 }
 

@@ -12,15 +12,11 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "store/transfer/gather.h"
+#include "store/transfer/listing.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-
-/** Runs that are listed at a time. */
-#define PAGE 256
-/** No vector has such a model, so all memories are without one of it. */
-#define NO_MODEL "-"
 
 /** A copy on its way. */
 struct copying {
@@ -31,9 +27,6 @@ struct copying {
     struct transfer_totals totals; /**< by this process */
     struct rondo_error *err;
     int r; /**< of what a callback did */
-    /* The page of runs. */
-    struct store_run page[PAGE];
-    size_t page_count;
     /* The run whose checkpoints are copied. */
     uint64_t *numbers;
     size_t number_count;
@@ -106,57 +99,16 @@ static void set_text(struct copying *copying, const char *text)
 
 /* ---- Runs and what they have ---------------------------------------------------------------- */
 
-static bool take_run(const struct store_run *run, void *context)
-{
-    struct copying *copying = context;
-    copying->page[copying->page_count++] = *run;
-    return true;
-}
-
-static int list_page(struct copying *copying, const struct store_run_place *place)
-{
-    const struct store_run_query query = {
-        .order = STORE_BY_CREATED,
-        .is_ascending = true,
-        .after = place->id[0] != '\0' ? place : NULL,
-        .limit = PAGE,
-    };
-    copying->page_count = 0;
-    struct store *from = copying->transfer->from;
-    return from->ops->list_runs(from, &query, take_run, copying, copying->err);
-}
-
-static void place_at(struct store_run_place *place, int64_t created_ns, const char *id)
-{
-    place->number = created_ns;
-    memccpy(place->id, id, '\0', sizeof(place->id) - 1);
-}
-
-/** Call for each run after a place, the oldest first. */
-static int each_run(struct copying *copying, struct store_run_place place,
-                    int (*fn)(struct copying *copying, const struct store_run *run))
-{
-    int r = list_page(copying, &place);
-    while (r == 0 && copying->page_count > 0) {
-        for (size_t i = 0; r == 0 && i < copying->page_count; i++) {
-            r = fn(copying, &copying->page[i]);
-        }
-        const struct store_run *last = &copying->page[copying->page_count - 1];
-        place_at(&place, last->created_ns, last->id);
-        r = r < 0 ? r : list_page(copying, &place);
-    }
-    return r;
-}
-
 static struct store_run_place place_of(const struct transfer_mark *mark)
 {
-    struct store_run_place place = {0};
-    place_at(&place, mark->number, mark->text);
+    struct store_run_place place = {.number = mark->number};
+    memccpy(place.id, mark->text, '\0', sizeof(place.id) - 1);
     return place;
 }
 
-static int copy_run(struct copying *copying, const struct store_run *run)
+static int copy_run(void *context, const struct store_run *run)
 {
+    struct copying *copying = context;
     struct store_run copy = *run;
     copy.epoch++;
     gather_run(&copying->gathered, &copy);
@@ -168,7 +120,8 @@ static int copy_run(struct copying *copying, const struct store_run *run)
 
 static int copy_runs(struct copying *copying)
 {
-    return each_run(copying, place_of(&copying->mark), copy_run);
+    return transfer_each_run(copying->transfer->from, place_of(&copying->mark), copy_run, copying,
+                             copying->err);
 }
 
 static bool take_event(const struct store_event *event, void *context)
@@ -245,8 +198,9 @@ static bool take_letter(const struct store_letter *letter, void *context)
 }
 
 /** Checkpoints, the oldest first, the interim and letters of a run. */
-static int copy_parts(struct copying *copying, const struct store_run *run)
+static int copy_parts(void *context, const struct store_run *run)
 {
+    struct copying *copying = context;
     struct store *from = copying->transfer->from;
     copying->run_id = run->id;
     copying->part = 0;
@@ -267,7 +221,8 @@ static int copy_parts(struct copying *copying, const struct store_run *run)
 
 static int copy_checkpoints(struct copying *copying)
 {
-    return each_run(copying, place_of(&copying->mark), copy_parts);
+    return transfer_each_run(copying->transfer->from, place_of(&copying->mark), copy_parts, copying,
+                             copying->err);
 }
 
 /* ---- What is beside runs -------------------------------------------------------------------- */
@@ -400,7 +355,7 @@ static int copy_memories(struct copying *copying)
     bool are_vectors = copying->mark.part == TRANSFER_VECTORS;
     const struct store_memory_query query = {
         .vectors = are_vectors ? STORE_VECTORS_GIVEN : STORE_VECTORS_MISSING,
-        .vector_model = are_vectors ? NULL : NO_MODEL,
+        .vector_model = are_vectors ? NULL : TRANSFER_NO_MODEL,
         .after_id = copying->mark.number,
     };
     copying->r = 0;
@@ -472,15 +427,10 @@ static int check_idle(const struct transfer *transfer, struct rondo_error *err)
 /** Name the first thing that a store has. @param ret_what "" = it is empty */
 static int find_content(struct store *store, const char **ret_what, struct rondo_error *err)
 {
-    struct store_run_counts counts = {0};
     char collection[STORE_COLLECTION_LEN + 1] = "";
     uint64_t policy = 0;
-    const struct store_run_query query = {0};
-    int r = store->ops->count_runs(store, &query, &counts, err);
     uint64_t runs = 0;
-    for (size_t i = 0; i < RONDO_STATUS_COUNT; i++) {
-        runs += counts.by_status[i];
-    }
+    int r = transfer_count_runs(store, &runs, err);
     r = r < 0 ? r : store->ops->next_collection(store, "", collection, err);
     r = r < 0 ? r : store->ops->read_policies(store, NULL, 0, note_policy, &policy, err);
     *ret_what = runs > 0                ? "runs"
