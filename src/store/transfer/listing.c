@@ -10,20 +10,20 @@
 /** Runs that are listed at a time. */
 #define PAGE 256
 
-struct run_page {
+struct transfer_page {
     struct store_run runs[PAGE];
     size_t count;
 };
 
 static bool take_run(const struct store_run *run, void *context)
 {
-    struct run_page *page = context;
+    struct transfer_page *page = context;
     page->runs[page->count++] = *run;
     return true;
 }
 
 static int list_page(struct store *store, const struct store_run_place *after,
-                     struct run_page *page, struct rondo_error *err)
+                     struct transfer_page *page, struct rondo_error *err)
 {
     const struct store_run_query query = {
         .order = STORE_BY_CREATED,
@@ -38,7 +38,7 @@ static int list_page(struct store *store, const struct store_run_place *after,
 int transfer_each_run(struct store *store, struct store_run_place after, transfer_run_fn *fn,
                       void *context, struct rondo_error *err)
 {
-    struct run_page *page = memory_new_zero(1, sizeof(*page));
+    struct transfer_page *page = memory_new_zero(1, sizeof(*page));
     int r = list_page(store, &after, page, err);
     while (r == 0 && page->count > 0) {
         for (size_t i = 0; r == 0 && i < page->count; i++) {
