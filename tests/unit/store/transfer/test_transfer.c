@@ -333,7 +333,7 @@ SCENE_TEST(a_copy_of_a_copy_is_the_same)
     struct copy_scene *scene = *state;
     expect_copied(scene);
     close_both(scene);
-    auto_free char *first = scene->from_path;
+    free(scene->from_path);
     scene->from_path = scene->to_path;
     scene->to_path = test_path(scene->folder, "third.db");
     open_both(scene);
