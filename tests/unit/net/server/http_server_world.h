@@ -86,6 +86,9 @@ static inline struct http_server *serve(struct http_server_options options)
     options.handler = options.handler == NULL ? handle : options.handler;
     options.problem = say_problem;
     options.threads = options.threads == 0 ? 2 : options.threads;
+    /* A slow machine must not end what a test holds open. */
+    options.request_ns = options.request_ns == 0 ? HTTP_RAW_PATIENCE_NS : options.request_ns;
+    options.idle_ns = options.idle_ns == 0 ? HTTP_RAW_PATIENCE_NS : options.idle_ns;
     int r = http_server_start(&options, &server, &err);
     if (r < 0) {
         fail_msg("%s", err.message);
