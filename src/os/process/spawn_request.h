@@ -33,9 +33,10 @@ struct spawn_request {
                                  SUPERVISE_ARGUMENT; NULL = process group only */
     const char *lock_path;  /**< with a supervisor: a file that it locks (flock, exclusive) for as
                                  long as anything of the child lives; waits for a former one up to
-                                 SPAWN_LOCK_WAIT_NS. The child's processes inherit a descriptor of
+                                 `lock_wait_ns`. The child's processes inherit a descriptor of
                                  it (SPAWN_MARK_FD), by which the next holder of the lock finds and
                                  kills them when their supervisor was killed. NULL = none */
+    int64_t lock_wait_ns;   /**< 0 = SPAWN_LOCK_WAIT_NS */
     const char *lock_mark;  /**< entry of `envp` that only commands under this lock have: finds
                                  those that closed the descriptor. NULL = none */
     bool takes_lock_over;   /**< a former supervisor may have been killed: look for such processes
@@ -46,8 +47,9 @@ struct spawn_request {
 #define SPAWN_GRACE_NS INT64_C(5000000000)
 /** The descriptor that processes of a child with a lock inherit; scripts use lower numbers. */
 #define SPAWN_MARK_FD 63
-/** How long a new child waits for the remains of a former one on the same lock. */
-#define SPAWN_LOCK_WAIT_NS INT64_C(10000000000)
+/** How long a new child waits for the remains of a former one on the same lock, which may use up
+   their grace on a busy machine. */
+#define SPAWN_LOCK_WAIT_NS INT64_C(60000000000)
 
 enum spawn_end {
     SPAWN_EXITED = 0,  /**< exit_code is valid */

@@ -134,6 +134,7 @@ static void wrap_in_supervisor(struct job *job)
         .supervisor = request->supervisor,
         .carried_count = job->setup.carried_count,
         .lock_path = request->lock_path,
+        .lock_wait_ns = request->lock_wait_ns > 0 ? request->lock_wait_ns : SPAWN_LOCK_WAIT_NS,
         .lock_mark = request->lock_mark,
         .takes_lock_over = request->takes_lock_over,
         .scopes_sockets = job->plan != NULL,

@@ -52,6 +52,7 @@ extern char **environ;
 
 struct supervisor {
     const char *lock_path;
+    int64_t lock_wait_ns;
     const char *mark; /* entry of the environment of all commands under this lock; "" = none */
     bool takes_over;  /* whether a former supervisor may have been killed */
     int mark_fd;      /* what the command's processes inherit; -1 = nothing */
@@ -92,11 +93,12 @@ static void refuse(struct supervisor *self, const char *what, const char *why)
 static bool parse_arguments(struct supervisor *self, int argc, char **argv)
 {
     int i = 3;
-    if (argc < 14) {
+    if (argc < 15) {
         return false;
     }
     self->carried_count = (size_t)strtoul(argv[i++], NULL, 10);
     self->lock_path = argv[i++];
+    self->lock_wait_ns = strtoll(argv[i++], NULL, 10);
     self->mark = argv[i++];
     self->takes_over = strcmp(argv[i++], SUPERVISE_TAKES_OVER) == 0;
     self->helps = strcmp(argv[i++], SUPERVISE_HELPS) == 0;
@@ -286,7 +288,7 @@ static bool take_lock(struct supervisor *self)
     if (self->lock_path[0] == '\0') {
         return true;
     }
-    int64_t deadline_ns = now_ns() + SPAWN_LOCK_WAIT_NS;
+    int64_t deadline_ns = now_ns() + self->lock_wait_ns;
     int fd = open_lock(self);
     if (fd < 0 || !wait_for_lock(self, fd, deadline_ns) ||
         !end_former_command(self, fd, deadline_ns)) {

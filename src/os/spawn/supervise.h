@@ -25,6 +25,7 @@ struct supervise_order {
     const char *supervisor; /**< the program, see struct spawn_request */
     size_t carried_count;   /**< descriptors that the command gets, after the lifeline */
     const char *lock_path;  /**< or NULL */
+    int64_t lock_wait_ns;   /**< how long it waits for the lock */
     const char *lock_mark;  /**< or NULL */
     bool takes_lock_over;
     bool helps;          /**< the first carried descriptor has the orders of a command in
@@ -38,8 +39,8 @@ struct supervise_order {
     const char *const *argv;    /**< of that, NULL-terminated */
 };
 
-/** Bytes for the numbers of a command line: two, each with its NUL. */
-#define SUPERVISE_NUMBERS 64
+/** Bytes for the numbers of a command line: three, each with its NUL. */
+#define SUPERVISE_NUMBERS 96
 
 /**
  * The supervisor's command line. free(); its texts are borrowed from the order.

@@ -9,24 +9,28 @@
 #include <string.h>
 
 /** Words before the groups, "--", the program, and the end. */
-#define WORDS_MAX 14
+#define WORDS_MAX 15
 
-/* supervisor __supervise watch CARRIED LOCK MARK TAKES-OVER HELPS SCOPES RECORD FOLDER GROUP...
- * -- PROGRAM ARGV... */
+/* supervisor __supervise watch CARRIED LOCK WAIT MARK TAKES-OVER HELPS SCOPES RECORD FOLDER
+ * GROUP... -- PROGRAM ARGV... */
 const char **supervise_argv(const struct supervise_order *order, char number[SUPERVISE_NUMBERS])
 {
     size_t group_count = memory_count_list(order->groups);
     size_t argument_count = memory_count_list(order->argv);
     const char **argv = memory_new_zero(WORDS_MAX + group_count + argument_count, sizeof(*argv));
     size_t n = 0;
-    char *record = number + SUPERVISE_NUMBERS / 2;
-    snprintf(number, SUPERVISE_NUMBERS / 2, "%zu", order->carried_count);
-    snprintf(record, SUPERVISE_NUMBERS / 2, "%" PRIu64, order->record);
+    const size_t room = SUPERVISE_NUMBERS / 3;
+    char *record = number + room;
+    char *wait = record + room;
+    snprintf(number, room, "%zu", order->carried_count);
+    snprintf(record, room, "%" PRIu64, order->record);
+    snprintf(wait, room, "%" PRId64, order->lock_wait_ns);
     argv[n++] = order->supervisor;
     argv[n++] = SUPERVISE_ARGUMENT;
     argv[n++] = SUPERVISE_JOB_WATCH;
     argv[n++] = number;
     argv[n++] = order->lock_path == NULL ? "" : order->lock_path;
+    argv[n++] = wait;
     argv[n++] = order->lock_mark == NULL ? "" : order->lock_mark;
     argv[n++] = order->takes_lock_over ? SUPERVISE_TAKES_OVER : "";
     argv[n++] = order->helps ? SUPERVISE_HELPS : "";

@@ -489,6 +489,7 @@ TEST(a_lock_that_stays_taken_refuses_within_its_limit)
     const char *argv[4];
     struct spawn_request request = supervised("true", argv);
     request.lock_path = lock;
+    request.lock_wait_ns = SHORT_NS;
     struct spawn_result result = run(&request);
     assert_int_equal(result.end, SPAWN_NOT_STARTED);
     assert_non_null(strstr(result.reason, "still live"));
