@@ -30,6 +30,7 @@ PARTS = {
     "clock": "clocks of machines are an hour wrong",
     "ten": "many servers execute many runs, and are killed",
     "terminate": "sessions of the database are ended",
+    "copies": "a store is copied, and the command killed",
 }
 NUMBERS = {
     "kills": "kills of processes",
@@ -39,6 +40,7 @@ NUMBERS = {
     "servers": "of `ten`",
     "runs": "of `ten`",
     "sessions": "sessions that are ended",
+    "copies": "runs that are copied",
     "seed": "of what happens by chance",
 }
 
