@@ -41,9 +41,9 @@ class Copies(unittest.TestCase):
                 return process.wait()
 
     def hit(self, process):
-        """At a moment of the first seconds, which gets later: in the end it is through before."""
+        """At a moment that gets later with each time: in the end it is through before."""
         try:
-            process.wait(self.random.uniform(0, 0.05 + 0.03 * (self.kills + self.ended)))
+            process.wait(self.random.uniform(0, 0.05 * 1.15 ** (self.kills + self.ended)))
             return
         except subprocess.TimeoutExpired:
             pass
