@@ -47,7 +47,7 @@ packages_of() {
         echo "clang lld clang-format libclang-rt-dev shellcheck strace sqlite3 git util-linux" \
             "bsdutils procps man-db curl libgmime-3.0-0 openssl"
         ;;
-    long) echo "clang libclang-rt-dev qemu-system-x86 busybox-static cpio e2fsprogs gh" ;;
+    long) echo "clang libclang-rt-dev qemu-system-x86 busybox-static cpio e2fsprogs gh pgbouncer" ;;
     lint) echo "clang-format clang-tidy cppcheck shellcheck" ;;
     acceptance)
         # Any node with npm will do here; where it is too old, npm brings a newer one (tests/node).

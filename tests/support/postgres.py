@@ -20,6 +20,8 @@ ends. Then each line of its standard input is a command, answered by one line, `
     start NAME | stop NAME       stop is the fast shutdown
     kill NAME                    SIGKILL to all of its processes at once
     pause NAME | continue NAME   SIGSTOP and SIGCONT to all of its processes
+    pooler NAME                  the URI of a pgbouncer before a server, in transaction mode, with two connections;
+                                 empty where it is not installed
 
 At the end of its input it ends the servers and deletes what they wrote; so nothing outlives a test, however that
 ends. If this script is killed itself, the kernel tells the servers to shut down.
@@ -69,6 +71,19 @@ local all all trust
 local replication all trust
 host all all samenet scram-sha-256
 host replication all samenet scram-sha-256
+"""
+
+
+POOLER = """\
+[databases]
+rondo = host={folder} port={server} dbname=rondo user=rondo
+[pgbouncer]
+listen_port = {port}
+unix_socket_dir = {folder}
+auth_type = any
+pool_mode = transaction
+default_pool_size = 2
+server_reset_query =
 """
 
 
@@ -146,7 +161,7 @@ class Machine:
         return kept | {"TMPDIR": str(self.folder), "TZ": "UTC"}
 
     def start(self, words, **options):
-        words = [f"{self.binaries}/{words[0]}", *map(str, words[1:])]
+        words = [os.path.join(self.binaries, words[0]), *map(str, words[1:])]
         return subprocess.Popen(
             words, preexec_fn=self._prepare, env=self.environment(), cwd=self.folder, stdin=subprocess.DEVNULL,
             start_new_session=True, **options,
@@ -377,6 +392,32 @@ class Server:
         self.sql("SELECT pg_promote(true, 600)")
 
 
+class Pooler:
+    """A pgbouncer, with what docs/postgresql.md says of its settings."""
+
+    def __init__(self, server):
+        self.machine, self.server, self.port = server.machine, server, free_port()
+        self.process = None
+
+    def start(self, program):
+        folder = self.machine.folder
+        settings = folder / "pgbouncer.ini"
+        settings.write_text(POOLER.format(folder=folder, server=self.server.port, port=self.port))
+        self.machine.give(settings)
+        with open(folder / "pgbouncer.log", "ab") as log:
+            self.process = self.machine.start([program, settings], stdout=log, stderr=log)
+        deadline = time.monotonic() + PATIENCE_S
+        while not (folder / f".s.PGSQL.{self.port}").exists():
+            if self.process.poll() is not None or time.monotonic() > deadline:
+                raise Failure("pgbouncer did not start: " + (folder / "pgbouncer.log").read_text(encoding="utf-8")[-2000:])
+            time.sleep(0.005)
+        return f"postgresql://rondo@/rondo?host={folder}&port={self.port}"
+
+    def stop(self):
+        self.process.kill()
+        self.process.wait(PATIENCE_S)
+
+
 def is_zombie(pid):
     try:
         return ") Z " in pathlib.Path(f"/proc/{pid}/stat").read_text(encoding="utf-8")
@@ -388,6 +429,7 @@ class Servers:
     def __init__(self, machine):
         self.machine = machine
         self.by_name = {}
+        self.poolers = []
 
     def add(self, name):
         if name in self.by_name:
@@ -399,6 +441,13 @@ class Servers:
         if name not in self.by_name:
             raise Failure(f"there is no server {name}")
         return self.by_name[name]
+
+    def start_pooler(self, name):
+        program = shutil.which("pgbouncer", path="/usr/sbin:/usr/bin")
+        if program is None:
+            return ""
+        self.poolers.append(Pooler(self.find(name)))
+        return self.poolers[-1].start(program)
 
     def perform(self, line):
         word, _, rest = line.strip().partition(" ")
@@ -425,12 +474,15 @@ class Servers:
             "kill": server.kill,
             "pause": server.pause,
             "continue": server.proceed,
+            "pooler": lambda: self.start_pooler(name),
         }
         if word not in actions:
             raise Failure(f"unknown command {word}")
         return actions[word]()
 
     def end(self):
+        for pooler in self.poolers:
+            pooler.stop()
         for server in self.by_name.values():
             if server.process is not None:
                 server.stop(signal.SIGQUIT)

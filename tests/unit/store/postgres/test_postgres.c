@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The PostgreSQL back end keeps the contract. */
+/* The PostgreSQL back end keeps the contract; with the argument `pooler` also behind a pgbouncer.
+ */
 #include "../contract.h"
 #include "../support.h"
 #include "store/postgres/postgres.h"
@@ -7,9 +8,12 @@
 
 #include <libpq-fe.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 static struct postgres *server;
 static PGconn *by_hand;
+static const char *address; /* of what the store connects to */
 
 /** Perform statements by hand. */
 static void perform(const char *sql)
@@ -25,7 +29,7 @@ static void perform(const char *sql)
 static struct store *open_store(const struct clock *clock)
 {
     const struct store_postgres_options options = {
-        .address = postgres_address(server), .may_create = true, .clock = clock};
+        .address = address, .may_create = true, .clock = clock};
     struct store *store = NULL;
     struct rondo_error err = {0};
     int r = store_postgres_open(&options, &store, &err);
@@ -44,7 +48,7 @@ static struct store *open_empty(const struct clock *clock)
     return store;
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     const struct contract_backend backend = {
         .name = "postgresql",
@@ -54,6 +58,14 @@ int main(void)
     server = postgres_new(NULL);
     if (server == NULL) {
         return 77; /* Skipped; the reason was printed. */
+    }
+    address = postgres_address(server);
+    if (argc > 1 && strcmp(argv[1], "pooler") == 0) {
+        address = strdup(postgres_command(server, "pooler a"));
+        if (address[0] == '\0') {
+            puts("pgbouncer is not installed");
+            return 77;
+        }
     }
     by_hand = PQconnectdb(postgres_address(server));
     if (PQstatus(by_hand) != CONNECTION_OK) {
