@@ -496,6 +496,12 @@ struct store_ops {
     const char *(*change_file)(struct store *store);
 
     /**
+     * Optional (NULL = the clock that the store was opened with): the time by the clock of the
+     * machine that keeps the store, which updated_ns of documents is by.
+     */
+    int (*now)(struct store *store, int64_t *ret_now_ns, struct rondo_error *err);
+
+    /**
      * Append a change to the history of policies, unless the newest change of the same source has
      * the same digest: then nothing is appended. Of several processes or threads that record the
      * same texts exactly one appends. A text is kept once for each digest, whatever the number of
@@ -603,6 +609,13 @@ struct store_ops {
 struct store {
     const struct store_ops *ops;
 };
+
+/** Whether processes on other machines may use a store: only what they write says that they live.
+ */
+static inline bool store_is_shared(const struct store *store)
+{
+    return store->ops->change_file == NULL;
+}
 
 /** Close a store; NULL is allowed. */
 static inline void store_close(struct store *store)

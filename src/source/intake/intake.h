@@ -45,13 +45,6 @@ bool queue_rule_from_name(const char *name, enum queue_rule *ret_rule);
 /** Daemons of the store: documents, key = the name of the process. */
 #define DAEMON_COLLECTION "daemon"
 
-/** Whether processes on other machines may use a store: only what they write says that they live.
- */
-static inline bool store_is_shared(const struct store *store)
-{
-    return store->ops->change_file == NULL;
-}
-
 /** Of events of a role that have the same fate, people are told so often at most. */
 #define INTAKE_NOTICE_NS (INT64_C(3600) * NS_PER_S)
 /** An event that comes so much after its time is late. */

@@ -268,6 +268,7 @@ int postgres_list_checkpoints(struct store *store, const char *run_id, store_che
 int postgres_get_checkpoint(struct store *store, const char *run_id, uint64_t number,
                             store_checkpoint_fn *fn, void *context, struct rondo_error *err);
 int postgres_last_position(struct store *store, uint64_t *ret_position, struct rondo_error *err);
+int postgres_now(struct store *store, int64_t *ret_now_ns, struct rondo_error *err);
 int postgres_post(struct store *store, const char *run_id, const char *kind, const char *data,
                   struct rondo_error *err);
 int postgres_read_mail(struct store *store, const char *run_id, const char *owner,

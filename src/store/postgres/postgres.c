@@ -56,6 +56,7 @@ static const struct store_ops postgres_ops = {
     .post = postgres_post,
     .read_mail = postgres_read_mail,
     .last_position = postgres_last_position,
+    .now = postgres_now,
     .record_policy = postgres_record_policy,
     .read_policies = postgres_read_policies,
     .change_documents = postgres_change_documents,

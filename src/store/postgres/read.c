@@ -232,6 +232,28 @@ int postgres_get_checkpoint(struct store *base, const char *run_id, uint64_t num
     return r < 0 ? r : 0;
 }
 
+int postgres_now(struct store *base, int64_t *ret_now_ns, struct rondo_error *err)
+{
+    struct postgres_store *store = (struct postgres_store *)base;
+    struct postgres_reading reading;
+    auto_query struct postgres_query query = {.which = PG_NOW};
+    postgres_add_now(&query, store);
+    int r = postgres_read_begin(store, &query, "read the clock", &reading, err);
+    if (r < 0) {
+        return r;
+    }
+    r = postgres_read_row(&reading, err);
+    if (r >= 0) {
+        struct checked_row row = postgres_row(store, reading.row, 0);
+        r = postgres_check_answer(&row, "n", "read the clock", err);
+        if (r == 0) {
+            *ret_now_ns = postgres_number(&row, 0);
+        }
+    }
+    postgres_read_end(&reading);
+    return r < 0 ? r : 0;
+}
+
 int postgres_last_position(struct store *base, uint64_t *ret_position, struct rondo_error *err)
 {
     struct postgres_store *store = (struct postgres_store *)base;

@@ -102,6 +102,7 @@ const char *const postgres_statements[PG_COUNT] = {
                           " AND position < coalesce($3, (SELECT {s}.position_end()))"
                           " ORDER BY position LIMIT $2) e JOIN {s}.runs r ON r.key = e.run"
                           " ORDER BY e.position",
+    [PG_NOW] = "SELECT {s}.moment($1)",
     [PG_EVENT_LAST_POSITION] =
         "SELECT greatest(m.collected, coalesce((SELECT max(position) FROM {s}.events WHERE"
         " position < coalesce($1, (SELECT {s}.position_end()))), 0)),"
