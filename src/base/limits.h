@@ -44,6 +44,10 @@
 #define LIMIT_COMPACT_BYTES (256 * LIMIT_MIB)
 /** Nesting of JSON that is read. */
 #define LIMIT_JSON_DEPTH 64
+/** Length of the name of a server, and of a label. */
+#define LIMIT_LABEL_LEN 63
+/** Labels of a server, or of the pool of a run. */
+#define LIMIT_LABELS 16
 /** Length of an agent id. */
 #define LIMIT_AGENT_ID_LEN 128
 /** Length of a condition's name. */

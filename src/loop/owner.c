@@ -36,6 +36,12 @@ bool owner_is_dead(const char *owner)
     return parse(owner, &process) && host_is_dead(&process);
 }
 
+bool owner_is_alive(const char *owner)
+{
+    struct host_process process;
+    return parse(owner, &process) && host_is_alive(&process);
+}
+
 void owner_name(const char *owner, char *ret_text)
 {
     struct host_process process;

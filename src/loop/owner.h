@@ -25,6 +25,9 @@ void owner_new(struct random *random, char *ret_owner);
 /** Whether the named process is certainly gone. False whenever it cannot be known. */
 bool owner_is_dead(const char *owner);
 
+/** Whether the named process certainly runs, on this machine. False whenever it cannot be known. */
+bool owner_is_alive(const char *owner);
+
 /** Bytes that owner_describe writes at most. */
 #define OWNER_DESCRIPTION_SIZE 256
 

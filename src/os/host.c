@@ -109,6 +109,15 @@ bool host_is_dead(const struct host_process *process)
     return started != process->started || state == 'Z' || state == 'X';
 }
 
+bool host_is_alive(const struct host_process *process)
+{
+    char state;
+    uint64_t started;
+    return process->pid > 0 && process->started != 0 && is_same_space(process) &&
+           read_stat(process->pid, &state, &started) && started == process->started &&
+           state != 'Z' && state != 'X';
+}
+
 /* ---- Users ---------------------------------------------------------------------------------- */
 
 /** @param room PASSWORD_ENTRY_BYTES, for the texts of the entry */

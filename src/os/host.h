@@ -27,6 +27,9 @@ void host_describe_self(struct host_process *ret_process);
  */
 bool host_is_dead(const struct host_process *process);
 
+/** Whether that process certainly runs. False whenever it cannot be known. */
+bool host_is_alive(const struct host_process *process);
+
 /** Bytes that host_boot writes at most. */
 #define HOST_BOOT_SIZE 64
 /**
