@@ -12,6 +12,7 @@
 #include "orchestrator/admission.h"
 #include "orchestrator/assignment.h"
 #include "orchestrator/orchestrator.h"
+#include "orchestrator/servers.h"
 #include "store/writer.h"
 #include "worker/body.h"
 
@@ -104,6 +105,12 @@ struct orchestrator {
     bool has_scheduler;
     pthread_t scheduler;
     struct ended_thread *ended;
+    struct server_info server; /**< this one; of the scheduler's thread, as the next ones, but for
+                                    its address, which is under the lock */
+    int64_t beat_due_ns;       /**< monotonic; 0 = at once */
+    bool is_registered;
+    bool is_name_lost;   /**< that was said */
+    bool is_address_new; /**< under the lock */
     enum tier_state tiers[SANDBOX_TIER_COUNT];
 };
 
@@ -217,6 +224,15 @@ void audit_heads_scan(struct orchestrator *orchestrator);
 int waiting_scan(struct orchestrator *orchestrator, struct rondo_error *err);
 /** The same for one that was just continued. */
 int waiting_look(struct orchestrator *orchestrator, const char *run_id, struct rondo_error *err);
+
+/* ---- The place in the list of servers (registration.c) ---- */
+
+/** Register under the name of the options. At the start. */
+int registration_begin(struct orchestrator *orchestrator, struct rondo_error *err);
+/** Let others know that this server lives, when that is due. The lock is not held. */
+void registration_beat(struct orchestrator *orchestrator);
+/** At the end, when no other thread is left. */
+void registration_end(struct orchestrator *orchestrator);
 
 /* ---- Runs of processes that died (orphans.c) ---- */
 

@@ -159,6 +159,7 @@ static int64_t take_turn(struct orchestrator *orchestrator, int64_t look_ns)
     check_machine(orchestrator);
     check_writing(orchestrator);
     check_store(orchestrator);
+    registration_beat(orchestrator);
     pthread_mutex_lock(&orchestrator->lock);
     executor_begin_queued(orchestrator);
     return clock_monotonic(clock_system()) + orchestrator->options.scan_ns;
@@ -224,6 +225,12 @@ static void set_options(struct orchestrator *orchestrator,
     orchestrator->work_folder = memory_dup_string(options->work_folder);
     orchestrator->config_folder = memory_dup_string(options->config_folder);
     orchestrator->prices_file = memory_dup_string(options->prices_file);
+    snprintf(orchestrator->server.name, sizeof(orchestrator->server.name), "%s",
+             options->name == NULL ? "" : options->name);
+    snprintf(orchestrator->server.pool, sizeof(orchestrator->server.pool), "%s",
+             options->pool == NULL ? "" : options->pool);
+    own->name = NULL; /* Both are kept there. */
+    own->pool = NULL;
     orchestrator->parts = (struct loop_parts){
         .runtime = options->runtime,
         .check_limits = agent_check_limits,
@@ -269,6 +276,9 @@ int orchestrator_start(const struct orchestrator_options *options,
     admission_raise_descriptors();
     check_machine(orchestrator);
     int r = cancel_init(&orchestrator->opening, err);
+    if (r == 0) {
+        r = registration_begin(orchestrator, err);
+    }
     if (r == 0) {
         r = orphans_adopt(orchestrator, true, err);
     }
@@ -340,6 +350,7 @@ void orchestrator_stop(struct orchestrator *orchestrator)
     executor_join_ended(orchestrator);
     free_entries(orchestrator);
     pthread_mutex_unlock(&orchestrator->lock);
+    registration_end(orchestrator);
     pthread_cond_destroy(&orchestrator->changed);
     pthread_mutex_destroy(&orchestrator->lock);
     cancel_fini(&orchestrator->opening);

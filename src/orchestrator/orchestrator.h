@@ -60,13 +60,19 @@ struct orchestrator_options {
     /** Called with what people should know, one line without its end; any thread; NULL = nobody. */
     void (*log)(void *context, const char *line);
     void *log_context;
-    bool is_quiet; /**< only what is wrong */
+    bool is_quiet;    /**< only what is wrong */
+    const char *name; /**< of this server, in lists of servers; NULL = it is in none */
+    const char *pool; /**< its labels; NULL = none */
     /** A run executes here no more. Called with a lock held: it may only wake a thread. Or NULL. */
     void (*on_settled)(void *context);
     void *settled_context;
 };
 
-/** Start: begins to resume managed runs at once. @param ret_orchestrator orchestrator_stop() */
+/**
+ * Start: begins to resume managed runs at once.
+ * @param ret_orchestrator orchestrator_stop()
+ * @return 0; RONDO_ERR_BUSY when a living server has the name
+ */
 int orchestrator_start(const struct orchestrator_options *options,
                        struct orchestrator **ret_orchestrator, struct rondo_error *err);
 
@@ -159,6 +165,9 @@ struct orchestrator_state {
                                 LIMIT_LOOPS_PER_PROCESS */
 };
 struct orchestrator_state orchestrator_state(struct orchestrator *orchestrator);
+
+/** Let lists of servers show where this one can be reached. Any thread. */
+void orchestrator_set_address(struct orchestrator *orchestrator, const char *address);
 
 /** Look at decisions now: one was made in this process. Any thread; quick. */
 void orchestrator_wake(struct orchestrator *orchestrator);

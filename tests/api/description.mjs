@@ -545,6 +545,9 @@ const stops = {
   async sources(tour, { server }) {
     const daemon = await busy_daemon(server);
     try {
+      const { servers } = await tour.call("listServers", 200);
+      assert.ok(servers.filter(({ alive }) => alive).length >= 2, JSON.stringify(servers));
+      await tour.call("listServers", 400, { query: "?no=1", is_wrong: true });
       const { sources } = await tour.call("listSources", 200);
       assert.deepEqual(sources.map(({ type }) => type).sort(), ["cron", "webhook"]);
       await tour.call("listSources", 400, { query: "?no=1", is_wrong: true });

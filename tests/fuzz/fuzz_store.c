@@ -455,6 +455,7 @@ static void ask_server(struct server *server)
         "/v1/sinks",
         "/v1/deliveries",
         "/v1/tokens",
+        "/v1/servers",
         "/v1/sources",
         "/v1/queue",
         "/v1/refusals",

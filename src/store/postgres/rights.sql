@@ -209,7 +209,7 @@ INSERT INTO {s}.collections VALUES
   ('warning', 1, 2, 'all'), ('notice', 1, 2, 'all'), ('monitor', 1, 2, 'all'),
   ('monitor-run', 1, 2, 'run'), ('telemetry', 2, 2, 'all'), ('probe', 2, 2, 'shared'),
   ('source', 1, 2, 'all'), ('source-mark', 2, 2, 'all'), ('source-lease', 2, 2, 'all'),
-  ('daemon', 2, 2, 'all'), ('start-request', 2, 2, 'all'), ('start-claim', 2, 2, 'all'),
+  ('server', 1, 2, 'all'), ('daemon', 2, 2, 'all'), ('start-request', 2, 2, 'all'), ('start-claim', 2, 2, 'all'),
   ('start-turn', 2, 2, 'all'), ('start-key', 2, 2, 'all'), ('start-refusal', 2, 2, 'all'),
   ('conversation', 2, 2, 'all'), ('copy', 1, 4, 'shared'),
   ('work-item', 1, 2, 'all'), ('work-request', 1, 2, 'all'), ('work-trouble', 1, 2, 'all'),

@@ -183,6 +183,10 @@ Then("stdout mentions {string}", function (text) {
   assertMentions(this.last.stdout, text);
 });
 
+Then(/^a line of stdout matches `(.+)`$/, function (pattern) {
+  assert.match(this.last.stdout, new RegExp(pattern, "m"));
+});
+
 Then("stdout mentions {string} once", function (text) {
   assert.equal(this.last.stdout.split(text).length - 1, 1, this.last.stdout);
 });

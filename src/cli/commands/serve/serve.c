@@ -19,6 +19,7 @@
 #include "cli/framework/session.h"
 #include "net/client/http.h"
 #include "orchestrator/orchestrator.h"
+#include "orchestrator/servers.h"
 #include "os/notify.h"
 #include "policy/watch.h"
 #include "server/auth/token.h"
@@ -64,6 +65,8 @@ struct serve_values {
     char *workspace;
     char *prices;
     char *url;
+    char *name;
+    char *pool;
     char *store;
     int64_t lease_ns;
     int64_t wants_quiet;
@@ -270,6 +273,8 @@ static void set_woken_work(struct serving *serving, struct work_queues *work)
 static int start_orchestrator(struct serving *serving, struct rondo_error *err)
 {
     const struct serve_values *values = serving->values;
+    char own_name[LABEL_SIZE];
+    server_default_name(runtime_random(serving->session.runtime), own_name);
     struct orchestrator_options options = {
         .runtime = serving->session.runtime,
         .http = serving->http,
@@ -283,6 +288,8 @@ static int start_orchestrator(struct serving *serving, struct rondo_error *err)
         .orphans = (enum orchestrator_orphans)values->orphans,
         .log = log_line,
         .is_quiet = values->wants_quiet != 0,
+        .name = values->name == NULL ? own_name : values->name,
+        .pool = values->pool,
         .on_settled = run_settled,
         .settled_context = serving,
     };
@@ -458,6 +465,19 @@ static bool receive_hook(void *context, const char *name, const struct source_de
     return serving->duty != NULL && duty_receive(serving->duty, name, delivery, ret_answer);
 }
 
+/** The dashboard's address for the list of servers. */
+static void publish_address(const struct serving *serving)
+{
+    auto_buf struct buf url = {0};
+    const char *address = server_address(serving->server, 0);
+    if (serving->values->url != NULL) {
+        buf_append_string(&url, serving->values->url);
+    } else if (address != NULL) {
+        buf_printf(&url, "%s%s", strncmp(address, "unix:", 5) == 0 ? "" : "http://", address);
+    }
+    orchestrator_set_address(serving->orchestrator, buf_string(&url));
+}
+
 static int start_server(struct serving *serving, struct rondo_error *err)
 {
     const struct serve_values *values = serving->values;
@@ -485,6 +505,7 @@ static int start_server(struct serving *serving, struct rondo_error *err)
     int r = server_start(&options, &serving->server, err);
     if (r == 0) {
         set_told(serving, serving->server);
+        publish_address(serving);
     }
     return r;
 }

@@ -18,6 +18,7 @@
 #include "cli/framework/session.h"
 #include "net/client/http.h"
 #include "orchestrator/orchestrator.h"
+#include "orchestrator/servers.h"
 
 #include <inttypes.h>
 #include <pthread.h>
@@ -256,6 +257,8 @@ static int work_until_end(struct working *working, struct work_queue *queue,
 static int start_orchestrator(struct working *working, const char *config_folder,
                               struct rondo_error *err)
 {
+    char name[LABEL_SIZE];
+    server_default_name(runtime_random(working->session.runtime), name);
     const struct orchestrator_options options = {
         .runtime = working->session.runtime,
         .http = working->http,
@@ -265,6 +268,7 @@ static int start_orchestrator(struct working *working, const char *config_folder
         .orphans = ORPHANS_LEAVE,
         .log = print_warning,
         .is_quiet = true,
+        .name = name,
         .on_settled = run_settled,
         .settled_context = working,
     };

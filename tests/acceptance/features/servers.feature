@@ -1,0 +1,31 @@
+@serve @postgres
+Feature: Servers have names
+
+  Scenario: Each server is listed with its labels, and one that was killed as not seen
+    Given a PostgreSQL store
+    And a server with `--name one --pool gpu,linux --max-loops 3`
+    And I am on machine 2
+    And a server with `--name two --listen 127.0.0.1:0`
+    When I run `rondo servers`
+    Then a line of stdout matches `^one +alive +gpu,linux +0\/3 +http:`
+    And a line of stdout matches `^two +alive +- `
+    When I end the server with KILL
+    And I run `rondo servers`
+    Then a line of stdout matches `^one +alive `
+    And a line of stdout matches `^two +not seen since `
+
+  Scenario: A second server with the name of one that runs is refused
+    Given a PostgreSQL store
+    And a server with `--name one`
+    And I am on machine 2
+    When I run `rondo serve --name one --listen 127.0.0.1:0`
+    Then the exit code is 1
+    And stderr mentions "a server with the name one is running already"
+
+  Scenario: What is no name is refused
+    When I run `rondo serve --name "O'ne" --listen 127.0.0.1:0`
+    Then the exit code is 2
+    And stderr mentions "the name of a server has 1 to 63 of a-z, 0-9, '.' and '-'"
+    When I run `rondo serve --pool "gpu;drop" --listen 127.0.0.1:0`
+    Then the exit code is 2
+    And stderr mentions "a label has 1 to 63 of a-z"
