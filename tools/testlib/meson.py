@@ -38,7 +38,7 @@ def files_of(folder, is_wanted):
     return sorted(programs)
 
 
-def test(report, folder, name, is_wanted, timeout_factor=4, environment=None):
+def test(report, folder, name, is_wanted, timeout_factor=12, environment=None):
     """Time-outs only end what hangs; a busy machine must not. Tests wait more than they work, with sanitizers too,
     so more than one of them can run on a core."""
     names = names_of(folder, is_wanted)
