@@ -434,11 +434,18 @@ struct store_ops {
                         struct rondo_error *err);
 
     /**
-     * Commit batches of different runs in one transaction. Called through store/writer.h, by one
-     * thread at a time. A fenced batch does not keep the others from being committed. A refused one
-     * does, and nothing is written then: RONDO_ERR_NOT_FOUND (no such run), RONDO_ERR_STATE (its
-     * first_seq or its checkpoint's number does not continue the run), RONDO_ERR_INVALID and
-     * RONDO_ERR_LIMIT (its content). The writer then commits each batch alone.
+     * Optional (NULL = 1): how many `commit` may be under way at the same time. Does not change
+     * while the store is open.
+     */
+    unsigned (*commits_at_once)(struct store *store);
+
+    /**
+     * Commit batches of different runs in one transaction. Called through store/writer.h, by as
+     * many threads at a time as `commits_at_once` says, never by two for the same run. A fenced
+     * batch does not keep the others from being committed. A refused one does, and nothing is
+     * written then: RONDO_ERR_NOT_FOUND (no such run), RONDO_ERR_STATE (its first_seq or its
+     * checkpoint's number does not continue the run), RONDO_ERR_INVALID and RONDO_ERR_LIMIT (its
+     * content). The writer then commits each batch alone.
      * @param ret_results one for each batch
      */
     int (*commit)(struct store *store, const struct store_batch *const *batches, size_t count,

@@ -1,9 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Group commit without a thread of its own. Requests wait in a queue, first come first served.
- * A thread that finds no leader becomes it; when its transaction is through, it makes the
- * owner of the oldest waiting request the next leader. While one fsync runs the next group gathers
- * by itself, so nobody ever waits in order to be joined by others.
+ * A thread that finds a place to lead becomes a leader, and commits a group of what waits; when its
+ * transaction is through, it makes the owner of the oldest waiting request the next leader. While
+ * one fsync runs the next group gathers by itself, so nobody ever waits in order to be joined by
+ * others.
+ *
+ * There are as many places as the store has for transactions at the same time: one for a file, a
+ * few for a server. Each leader takes its share of the requests, so that their groups are of one
+ * size. The runs of groups that are being committed are in a table: requests of one run are
+ * committed in their order, each after the transaction before has ended. Groups may end in another
+ * order than that of their positions.
  *
  * Threads: everything in struct writer is guarded by its mutex, which is never held during a commit
  * or a read. A request lives on its owner's stack and must not be touched after its semaphore was
@@ -32,8 +39,11 @@
 #define GROUP_MAX 256
 /** Bytes after which a group takes no more batches: large states must not delay all others. */
 #define GROUP_BYTES (8 * LIMIT_MIB)
-/** Slots of the set of runs in a group: a power of two above twice GROUP_MAX. */
-#define SEEN_SLOTS 1024
+/** Transactions at the same time. */
+#define LEADERS_MAX 8
+/** Slots of the table of runs for each leader; with their number a power of two, and more than
+ *  twice as many as there are runs. */
+#define RUN_SLOTS 1024
 /** How often other processes' commits are looked for: at first, and when nothing happens. */
 #define POLL_MIN_NS (10 * NS_PER_MS)
 #define POLL_MAX_NS (50 * NS_PER_MS)
@@ -63,12 +73,19 @@ struct watcher {
 struct writer {
     struct store *store;
     pthread_mutex_t mutex;
-    struct request *queue; /**< empty while nobody leads */
-    bool is_led;
+    struct request *queue; /**< empty while a place is free, but for runs that are in the table */
+    size_t waiting;        /**< its length */
+    unsigned leaders;
+    unsigned leader_limit;
+    size_t committing; /**< requests that leaders have taken */
+    uint64_t *runs;    /**< hashes of their runs: a table with linear probing, 0 = a free slot */
+    size_t slot_count;
     struct watcher *watchers;
     uint64_t known_position; /**< highest one that this process knows to be committed */
+    uint64_t news;           /**< how often events were committed, as far as is known */
     uint64_t shown_position; /**< highest one that readers of all runs get, as far as is known */
     bool is_held_back;       /**< the store does not give them all that this process committed */
+    uint64_t asked_news;     /**< `news` when it said so */
     int64_t polled_ns;       /**< when the store was asked last (monotonic) */
     bool is_quiet;           /**< no process has written to the store for a while */
     uint64_t rings;          /**< how often writer_ring was called */
@@ -87,10 +104,23 @@ struct group {
     struct store_commit_result results[GROUP_MAX];
 };
 
+/** Transactions that the store takes at the same time. */
+static unsigned count_places(struct store *store)
+{
+    unsigned count = store->ops->commits_at_once != NULL ? store->ops->commits_at_once(store) : 1;
+    return count < 1 ? 1 : count > LEADERS_MAX ? LEADERS_MAX : count;
+}
+
 struct writer *writer_new(struct store *store)
 {
     struct writer *writer = memory_new_zero(1, sizeof(*writer));
     writer->store = store;
+    writer->leader_limit = count_places(store);
+    writer->slot_count = RUN_SLOTS;
+    while (writer->slot_count < (size_t)RUN_SLOTS * writer->leader_limit) {
+        writer->slot_count *= 2;
+    }
+    writer->runs = memory_new_zero(writer->slot_count, sizeof(*writer->runs));
     int r = pthread_mutex_init(&writer->mutex, NULL);
     assert(r == 0);
     r = pthread_mutex_init(&writer->listen_lock, NULL);
@@ -103,10 +133,11 @@ void writer_free(struct writer *writer)
     if (writer == NULL) {
         return;
     }
-    assert(writer->queue == NULL && !writer->is_led && writer->watchers == NULL);
+    assert(writer->queue == NULL && writer->leaders == 0 && writer->watchers == NULL);
     assert(writer->listeners == NULL);
     pthread_mutex_destroy(&writer->listen_lock);
     pthread_mutex_destroy(&writer->mutex);
+    free(writer->runs);
     free(writer);
 }
 
@@ -119,8 +150,7 @@ struct writer_counters writer_counters(struct writer *writer)
 {
     pthread_mutex_lock(&writer->mutex);
     struct writer_counters counters = writer->counters;
-    const struct request *request;
-    DL_COUNT(writer->queue, request, counters.waiting);
+    counters.waiting = writer->waiting;
     pthread_mutex_unlock(&writer->mutex);
     return counters;
 }
@@ -133,7 +163,7 @@ void writer_observe(struct writer *writer, writer_observe_fn *observe, void *con
     pthread_mutex_unlock(&writer->mutex);
 }
 
-/** Two runs with the same hash never share a group, which costs nothing but time. */
+/** Two runs with the same hash are never committed together, which costs nothing but time. */
 static uint64_t hash_run(const char *run_id)
 {
     return hash_bytes(HASH_START, run_id, strlen(run_id)) | 1;
@@ -149,37 +179,78 @@ static size_t size_of_batch(const struct store_batch *batch)
     return size;
 }
 
-/** Add a hash to the set. @return whether it was new */
-static bool add_seen(uint64_t *seen, uint64_t hash)
+/* ---- The table of runs. The mutex is held. --------------------------------------------------- */
+
+/** The slot that has a hash, or the free one where it would be. */
+static size_t find_slot(const struct writer *writer, uint64_t hash)
 {
-    size_t slot = hash % SEEN_SLOTS;
-    while (seen[slot] != 0) {
-        if (seen[slot] == hash) {
-            return false;
-        }
-        slot = (slot + 1) % SEEN_SLOTS;
+    size_t slot = (hash >> 1) % writer->slot_count;
+    while (writer->runs[slot] != 0 && writer->runs[slot] != hash) {
+        slot = (slot + 1) % writer->slot_count;
     }
-    seen[slot] = hash;
+    return slot;
+}
+
+/** Remove a hash that is there, and move those after it to where they are found. */
+static void remove_run(struct writer *writer, uint64_t hash)
+{
+    size_t count = writer->slot_count;
+    size_t hole = find_slot(writer, hash);
+    assert(writer->runs[hole] == hash);
+    for (size_t slot = (hole + 1) % count; writer->runs[slot] != 0; slot = (slot + 1) % count) {
+        size_t home = (writer->runs[slot] >> 1) % count;
+        if ((slot + count - home) % count >= (slot + count - hole) % count) {
+            writer->runs[hole] = writer->runs[slot];
+            hole = slot;
+        }
+    }
+    writer->runs[hole] = 0;
+}
+
+/** Take a request out of the queue, unless its run is being committed. */
+static bool take_request(struct writer *writer, struct request *request)
+{
+    size_t slot = find_slot(writer, request->run_hash);
+    if (writer->runs[slot] != 0) {
+        return false;
+    }
+    writer->runs[slot] = request->run_hash;
+    DL_DELETE(writer->queue, request);
+    writer->waiting--;
+    writer->committing++;
     return true;
 }
 
-/** Move requests from the queue to a group; a run's second request waits for the next group. */
-static void take_group(struct writer *writer, struct group *group)
+/* ---- Groups --------------------------------------------------------------------------------- */
+
+static void add_to_group(struct group *group, struct request *request)
 {
-    uint64_t seen[SEEN_SLOTS] = {0};
-    size_t bytes = 0;
+    group->requests[group->count] = request;
+    group->batches[group->count] = request->batch;
+    group->count++;
+}
+
+/**
+ * Move requests from the queue to a leader's group; a run's second request waits. A lone leader
+ * takes everything. Of several each takes a part, and leaves one for the next leader.
+ */
+static void take_group(struct writer *writer, struct request *own, struct group *group)
+{
+    size_t total = writer->committing + writer->waiting;
+    size_t parts = writer->leader_limit == 1 ? 1 : writer->leader_limit + 1;
+    size_t share = (total + parts - 1) / parts;
+    size_t most = share < GROUP_MAX ? share : GROUP_MAX;
+    size_t bytes = own->bytes;
     group->count = 0;
+    add_to_group(group, own);
     struct request *request, *next;
     DL_FOREACH_SAFE(writer->queue, request, next)
     {
-        if (group->count == GROUP_MAX || bytes >= GROUP_BYTES) {
+        if (group->count >= most || bytes >= GROUP_BYTES) {
             break;
         }
-        if (add_seen(seen, request->run_hash)) {
-            DL_DELETE(writer->queue, request);
-            group->requests[group->count] = request;
-            group->batches[group->count] = request->batch;
-            group->count++;
+        if (take_request(writer, request)) {
+            add_to_group(group, request);
             bytes += request->bytes;
         }
     }
@@ -242,12 +313,14 @@ static void notify_watchers(struct writer *writer)
     }
 }
 
-static void raise_position(struct writer *writer, uint64_t position)
+/** Note that events were committed up to a position. The mutex is held. */
+static void note_committed(struct writer *writer, uint64_t position)
 {
     if (position > writer->known_position) {
         writer->known_position = position;
-        notify_watchers(writer);
     }
+    writer->news++;
+    notify_watchers(writer);
 }
 
 /** Count what was committed, and wake the readers. The mutex is held. */
@@ -256,6 +329,7 @@ static void record_group(struct writer *writer, const struct group *group, uint6
     uint64_t position = 0;
     for (size_t i = 0; i < group->count; i++) {
         const struct request *request = group->requests[i];
+        remove_run(writer, request->run_hash);
         if (request->code == 0 && request->result.outcome != STORE_FENCED) {
             writer->counters.batches++;
             writer->counters.events += request->batch->event_count;
@@ -264,47 +338,53 @@ static void record_group(struct writer *writer, const struct group *group, uint6
             }
         }
     }
+    writer->committing -= group->count;
     writer->counters.transactions += transactions;
-    raise_position(writer, position);
-}
-
-/** Give the lead to the oldest waiting request, or lay it down. The mutex is held. */
-static struct request *choose_leader(struct writer *writer)
-{
-    struct request *leader = writer->queue;
-    if (leader != NULL) {
-        leader->is_leader = true;
-    } else {
-        writer->is_led = false;
+    if (position > 0) {
+        note_committed(writer, position);
     }
-    return leader;
 }
 
-/** Commit everything that waits, the leader's own request first. */
-static void lead(struct writer *writer, const struct request *own)
+/** Give free places to the oldest requests. The mutex is held. @return how many */
+static size_t choose_leaders(struct writer *writer, struct request *ret_leaders[LEADERS_MAX])
 {
-    struct group group;
-    pthread_mutex_lock(&writer->mutex);
-    take_group(writer, &group);
-    pthread_mutex_unlock(&writer->mutex);
-    assert(group.count > 0 && group.requests[0] == own);
+    size_t count = 0;
+    struct request *request, *next;
+    DL_FOREACH_SAFE(writer->queue, request, next)
+    {
+        if (writer->leaders == writer->leader_limit) {
+            break;
+        }
+        if (take_request(writer, request)) {
+            request->is_leader = true;
+            writer->leaders++;
+            ret_leaders[count++] = request;
+        }
+    }
+    return count;
+}
 
+/** Commit a group, its leader's own request first, and pass the place on. */
+static void lead(struct writer *writer, struct group *group)
+{
+    struct request *next_leaders[LEADERS_MAX];
     int64_t begun_ns = clock_monotonic(clock_system());
-    uint64_t transactions = commit_group(writer, &group);
+    uint64_t transactions = commit_group(writer, group);
     int64_t duration_ns = clock_monotonic(clock_system()) - begun_ns;
 
     pthread_mutex_lock(&writer->mutex);
-    record_group(writer, &group, transactions);
-    struct request *next_leader = choose_leader(writer);
+    record_group(writer, group, transactions);
+    writer->leaders--;
+    size_t next_count = choose_leaders(writer, next_leaders);
     writer_observe_fn *observe = writer->observe;
     void *context = writer->observe_context;
     pthread_mutex_unlock(&writer->mutex);
-    /* The next leader goes first: the disk is what everybody waits for. */
-    if (next_leader != NULL) {
-        sem_post(&next_leader->wakeup);
+    /* The next leaders go first: the disk is what everybody waits for. */
+    for (size_t i = 0; i < next_count; i++) {
+        sem_post(&next_leaders[i]->wakeup);
     }
-    for (size_t i = 1; i < group.count; i++) {
-        sem_post(&group.requests[i]->wakeup);
+    for (size_t i = 1; i < group->count; i++) {
+        sem_post(&group->requests[i]->wakeup);
     }
     if (observe != NULL) {
         observe(context, duration_ns);
@@ -330,17 +410,28 @@ int writer_commit(struct writer *writer, const struct store_batch *batch,
     int r = sem_init(&request.wakeup, 0, 0);
     assert(r == 0);
 
+    struct group group;
     pthread_mutex_lock(&writer->mutex);
-    bool is_first = !writer->is_led;
-    writer->is_led = true;
     DL_APPEND(writer->queue, &request);
+    writer->waiting++;
+    bool leads = writer->leaders < writer->leader_limit && take_request(writer, &request);
+    if (leads) {
+        writer->leaders++;
+        take_group(writer, &request, &group);
+    }
     pthread_mutex_unlock(&writer->mutex);
 
-    if (!is_first) {
+    if (!leads) {
         wait_for(&request.wakeup);
+        if (request.is_leader) {
+            leads = true;
+            pthread_mutex_lock(&writer->mutex);
+            take_group(writer, &request, &group);
+            pthread_mutex_unlock(&writer->mutex);
+        }
     }
-    if (is_first || request.is_leader) {
-        lead(writer, &request);
+    if (leads) {
+        lead(writer, &group);
     }
     sem_destroy(&request.wakeup);
     if (request.code == 0) {
@@ -360,29 +451,40 @@ static bool may_poll(struct writer *writer)
     return is_due;
 }
 
-/** Take in what the store said. @param known what this process had committed before it was asked */
-static void note_shown(struct writer *writer, uint64_t position, uint64_t known)
+/**
+ * Take in what the store said.
+ * @param known what this process had committed before it was asked
+ * @param news how often
+ */
+static void note_shown(struct writer *writer, uint64_t position, uint64_t known, uint64_t news)
 {
     if (position > writer->shown_position) {
         writer->shown_position = position;
     }
-    writer->is_held_back = position < known;
-    raise_position(writer, position);
+    if (news >= writer->asked_news) {
+        writer->is_held_back = position < known;
+        writer->asked_news = news;
+    }
+    if (position > writer->known_position) {
+        note_committed(writer, position);
+    }
 }
 
 /**
  * Whether there is something after `after` to read; asks the store if that is due. A store may hold
  * readers back while other transactions are open: what was committed here is then not yet worth
  * reading, but once, because readers of its run get it.
- * @param seen committed positions up to this one have woken the caller
+ * @param seen commits up to this one have woken the caller
  */
 static bool has_news(struct writer *writer, uint64_t after, uint64_t seen)
 {
     pthread_mutex_lock(&writer->mutex);
     uint64_t known = writer->known_position;
+    uint64_t news = writer->news;
     bool is_committed = known > after;
-    bool is_new = writer->shown_position > after || (is_committed && known > seen);
-    bool is_due = !is_new && ((is_committed && !writer->is_held_back) || may_poll(writer));
+    bool is_new = writer->shown_position > after || (is_committed && news > seen);
+    bool may_be_shown = !writer->is_held_back || news > writer->asked_news;
+    bool is_due = !is_new && ((is_committed && may_be_shown) || may_poll(writer));
     pthread_mutex_unlock(&writer->mutex);
     uint64_t position = 0;
     if (!is_due) {
@@ -392,22 +494,22 @@ static bool has_news(struct writer *writer, uint64_t after, uint64_t seen)
         return is_committed;
     }
     pthread_mutex_lock(&writer->mutex);
-    note_shown(writer, position, known);
+    note_shown(writer, position, known, news);
     is_new = writer->shown_position > after;
     pthread_mutex_unlock(&writer->mutex);
     return is_new;
 }
 
-/** @return the highest position that is known to be committed */
+/** @return the number of the newest commit */
 static uint64_t begin_watch(struct writer *writer, struct watcher *watcher)
 {
     watcher->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     pthread_mutex_lock(&writer->mutex);
-    uint64_t known = writer->known_position;
+    uint64_t seen = writer->news;
     watcher->rings = writer->rings;
     DL_APPEND(writer->watchers, watcher);
     pthread_mutex_unlock(&writer->mutex);
-    return known;
+    return seen;
 }
 
 /** How long to sleep before the store is asked again. @return 0 = not at all: it was rung */

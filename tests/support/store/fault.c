@@ -127,6 +127,12 @@ static int fault_renew_leases(struct store *base, const char *owner, int64_t lea
     return answer(&verdict, rc, err);
 }
 
+static unsigned fault_commits_at_once(struct store *base)
+{
+    struct store *inner = ((struct fault_store *)base)->inner;
+    return inner->ops->commits_at_once != NULL ? inner->ops->commits_at_once(inner) : 1;
+}
+
 static int fault_commit(struct store *base, const struct store_batch *const *batches, size_t count,
                         struct store_commit_result *ret_results, struct rondo_error *err)
 {
@@ -411,6 +417,7 @@ static const struct store_ops fault_ops = {
     .claim_run = fault_claim_run,
     .expire_lease = fault_expire_lease,
     .renew_leases = fault_renew_leases,
+    .commits_at_once = fault_commits_at_once,
     .commit = fault_commit,
     .get_run = fault_get_run,
     .list_runs = fault_list_runs,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The group-committing writer: many threads, one bad batch among good ones, and waiting. */
+/* The group-committing writer: many threads, several transactions at a time, one bad batch among
+ * good ones, and waiting. */
 #include "../../support/store/fault.h"
 #include "../../support/store/memory_store.h"
 #include "store/sqlite/sqlite.h"
@@ -27,7 +28,7 @@ struct rig {
     struct writer *writer;
     _Atomic int fail_code;    /**< of commits that fail */
     _Atomic int fail_count;   /**< so many of the next commits fail */
-    _Atomic bool holds;       /**< the next commit waits for `release` */
+    _Atomic int holds;        /**< so many of the next commits wait for `release` */
     _Atomic bool has_no_eyes; /**< last_position fails, so that only a wake-up can help */
     sem_t held;               /**< a commit is being held up */
     sem_t release;
@@ -43,7 +44,10 @@ static enum store_fault decide(void *context, const char *operation, uint64_t ca
     if (strcmp(operation, "commit") != 0) {
         return STORE_FAULT_NONE;
     }
-    if (atomic_exchange(&rig->holds, false)) {
+    int holds = atomic_load(&rig->holds);
+    while (holds > 0 && !atomic_compare_exchange_weak(&rig->holds, &holds, holds - 1)) {
+    }
+    if (holds > 0) {
         sem_post(&rig->held);
         sem_wait(&rig->release);
         return STORE_FAULT_NONE;
@@ -183,7 +187,7 @@ RIG_TEST(batches_that_wait_share_a_transaction)
         committers[i] = make_committer(rig->writer, i);
         committers[i].count = 4;
     }
-    atomic_store(&rig->holds, true);
+    atomic_store(&rig->holds, 1);
     start(&committers[0]);
     sem_wait(&rig->held);
     for (unsigned i = 1; i < THREADS; i++) {
@@ -206,7 +210,7 @@ RIG_TEST(batches_that_wait_share_a_transaction)
 static void commit_together(struct rig *rig, struct committer *committers, size_t count)
 {
     struct committer first = make_committer(rig->writer, 99999);
-    atomic_store(&rig->holds, true);
+    atomic_store(&rig->holds, 1);
     start(&first);
     sem_wait(&rig->held);
     for (size_t i = 0; i < count; i++) {
@@ -307,6 +311,199 @@ RIG_TEST(two_batches_of_one_run_are_committed_in_their_order)
     assert_int_equal(test_count_events(rig->inner, hand.id.text), 100);
 }
 
+/* ---- Several transactions at the same time -------------------------------------------------- */
+
+/** Transactions that the store of these tests takes at the same time. */
+#define PLACES 3
+#define RUNS   5
+
+/** What is being committed. */
+static struct {
+    struct store_ops ops;
+    const struct store_ops *real;
+    pthread_mutex_t lock;
+    unsigned active[100]; /**< transactions of each run, by its number */
+    unsigned transactions;
+    unsigned most;             /**< transactions at the same time */
+    size_t largest;            /**< batches of one */
+    bool is_doubled;           /**< a run was in two */
+    _Atomic uint64_t position; /**< that the next commits say they have; 0 = the real one */
+} wide = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static void note_active(const struct store_batch *const *batches, size_t count, int change)
+{
+    pthread_mutex_lock(&wide.lock);
+    wide.transactions += (unsigned)change;
+    wide.most = wide.transactions > wide.most ? wide.transactions : wide.most;
+    wide.largest = count > wide.largest ? count : wide.largest;
+    for (size_t i = 0; i < count; i++) {
+        unsigned number = 0;
+        while (number < 99 && strcmp(test_id(number).text, batches[i]->run_id) != 0) {
+            number++;
+        }
+        wide.active[number] += (unsigned)change;
+        wide.is_doubled = wide.is_doubled || wide.active[number] > 1;
+    }
+    pthread_mutex_unlock(&wide.lock);
+}
+
+static int commit_watched(struct store *store, const struct store_batch *const *batches,
+                          size_t count, struct store_commit_result *ret_results,
+                          struct rondo_error *err)
+{
+    note_active(batches, count, 1);
+    int r = wide.real->commit(store, batches, count, ret_results, err);
+    uint64_t position = atomic_load(&wide.position);
+    for (size_t i = 0; position > 0 && i < count; i++) {
+        ret_results[i].position = position;
+    }
+    note_active(batches, count, -1);
+    return r;
+}
+
+static unsigned take_several(struct store *store)
+{
+    (void)store;
+    return PLACES;
+}
+
+static int make_wide_rig(void **state)
+{
+    int r = make_rig(state);
+    struct rig *rig = *state;
+    writer_free(rig->writer);
+    wide.real = rig->store->ops;
+    wide.ops = *wide.real;
+    wide.ops.commit = commit_watched;
+    wide.ops.commits_at_once = take_several;
+    wide.most = 0;
+    wide.largest = 0;
+    atomic_store(&wide.position, 0);
+    rig->store->ops = &wide.ops;
+    rig->writer = writer_new(rig->store);
+    return r;
+}
+
+#define WIDE_TEST(name) TEST_WITH(name, make_wide_rig, free_rig)
+
+WIDE_TEST(a_commit_need_not_wait_for_those_of_other_runs)
+{
+    struct rig *rig = *state;
+    struct committer slow = make_committer(rig->writer, 1);
+    struct committer quick = make_committer(rig->writer, 2);
+    quick.count = 10;
+    atomic_store(&rig->holds, 1);
+    start(&slow);
+    sem_wait(&rig->held);
+    commit_in_turn(&quick); /* Else it waits for ever. */
+    assert_int_equal(quick.code, 0);
+    assert_int_equal(test_count_events(rig->inner, slow.id.text), 0);
+    sem_post(&rig->release);
+    join(&slow);
+    assert_int_equal(slow.code, 0);
+    assert_int_equal(wide.most, 2);
+}
+
+static void wait_for_waiting(struct writer *writer, uint64_t count)
+{
+    while (writer_counters(writer).waiting < count) {
+        clock_sleep(clock_system(), NS_PER_MS, NULL);
+    }
+}
+
+WIDE_TEST(a_run_is_in_one_transaction_at_a_time_and_its_batches_keep_their_order)
+{
+    struct rig *rig = *state;
+    struct committer batches[4];
+    batches[0] = make_committer(rig->writer, 1);
+    atomic_store(&rig->holds, 1);
+    start(&batches[0]);
+    sem_wait(&rig->held);
+    for (unsigned i = 1; i < 4; i++) {
+        batches[i] = batches[0];
+        batches[i].first_seq = i + 1;
+        start(&batches[i]);
+        wait_for_waiting(rig->writer, i);
+    }
+    struct committer other = make_committer(rig->writer, 2);
+    other.count = 3;
+    commit_in_turn(&other); /* There is a place for it, and none for the run that is held up. */
+    assert_int_equal(other.code, 0);
+    assert_int_equal(writer_counters(rig->writer).waiting, 3);
+    sem_post(&rig->release);
+    for (unsigned i = 0; i < 4; i++) {
+        join(&batches[i]);
+        assert_int_equal(batches[i].code, 0);
+        assert_int_equal(batches[i].result.outcome, STORE_COMMITTED);
+    }
+    assert_int_equal(test_count_events(rig->inner, batches[0].id.text), 4);
+    assert_false(wide.is_doubled);
+}
+
+WIDE_TEST(many_threads_of_a_few_runs_use_all_places_and_never_meet)
+{
+    struct rig *rig = *state;
+    static struct committer committers[12 * RUNS];
+    for (unsigned i = 0; i < RUNS; i++) {
+        committers[i] = make_committer(rig->writer, i);
+        committers[i].count = 60;
+    }
+    for (unsigned i = RUNS; i < 12 * RUNS; i++) {
+        committers[i] = committers[i % RUNS]; /* What comes second is recognised. */
+    }
+    for (unsigned i = 0; i < 12 * RUNS; i++) {
+        start(&committers[i]);
+    }
+    for (unsigned i = 0; i < 12 * RUNS; i++) {
+        join(&committers[i]);
+        assert_int_equal(committers[i].code, 0);
+    }
+    for (unsigned i = 0; i < RUNS; i++) {
+        assert_int_equal(test_count_events(rig->inner, committers[i].id.text), 60);
+    }
+    assert_false(wide.is_doubled);
+    assert_in_range(wide.most, 1, PLACES);
+}
+
+WIDE_TEST(leaders_share_what_waits)
+{
+    struct rig *rig = *state;
+    static struct committer committers[PLACES + 36];
+    atomic_store(&rig->holds, PLACES);
+    for (unsigned i = 0; i < PLACES + 36; i++) {
+        committers[i] = make_committer(rig->writer, i);
+        start(&committers[i]);
+        if (i < PLACES) {
+            sem_wait(&rig->held);
+        }
+    }
+    wait_for_waiting(rig->writer, 36);
+    for (unsigned i = 0; i < PLACES; i++) {
+        sem_post(&rig->release);
+    }
+    for (unsigned i = 0; i < PLACES + 36; i++) {
+        join(&committers[i]);
+        assert_int_equal(committers[i].code, 0);
+    }
+    assert_in_range(wide.largest, 2, 10);
+    assert_int_equal(writer_counters(rig->writer).waiting, 0);
+}
+
+WIDE_TEST(a_failed_transaction_leaves_its_place_and_its_runs_free)
+{
+    struct rig *rig = *state;
+    atomic_store(&rig->fail_code, RONDO_ERR_IO);
+    for (unsigned i = 0; i < 3 * PLACES; i++) {
+        struct committer committer = make_committer(rig->writer, i % 2 + 10 * i);
+        atomic_store(&rig->fail_count, 1);
+        commit_in_turn(&committer);
+        assert_int_equal(committer.code, RONDO_ERR_IO);
+        committer.code = 0;
+        commit_in_turn(&committer);
+        assert_int_equal(committer.code, 0);
+    }
+}
+
 RIG_TEST(waiting_ends_at_once_when_there_is_something_already)
 {
     struct rig *rig = *state;
@@ -347,13 +544,6 @@ RIG_TEST(waiting_does_not_end_for_what_readers_do_not_get_yet)
     assert_true(writer_wait(rig->writer, 0, FOREVER_NS, NULL));
 }
 
-RIG_TEST(waiting_ends_with_its_time)
-{
-    struct rig *rig = *state;
-    assert_false(writer_wait(rig->writer, 0, 0, NULL));
-    assert_false(writer_wait(rig->writer, 0, NS_PER_MS, NULL));
-}
-
 /** A thread in writer_wait. */
 struct waiting {
     struct writer *writer;
@@ -368,6 +558,43 @@ static void *wait_for_news(void *argument)
     struct waiting *waiting = argument;
     waiting->is_new = writer_wait(waiting->writer, waiting->after, FOREVER_NS, waiting->cancel);
     return NULL;
+}
+
+static sem_t asked;
+
+static int show_fifty(struct store *store, uint64_t *ret_position, struct rondo_error *err)
+{
+    (void)store;
+    (void)err;
+    *ret_position = 50;
+    sem_post(&asked);
+    return 0;
+}
+
+WIDE_TEST(a_commit_with_a_lower_position_than_one_before_wakes_who_waits)
+{
+    struct rig *rig = *state;
+    sem_init(&asked, 0, 0);
+    wide.ops.last_position = show_fifty;
+    struct committer late = make_committer(rig->writer, 1);
+    struct committer early = make_committer(rig->writer, 2);
+    atomic_store(&wide.position, 200);
+    commit_in_turn(&late);
+    struct waiting waiting = {.writer = rig->writer, .after = 50};
+    assert_int_equal(pthread_create(&waiting.thread, NULL, wait_for_news, &waiting), 0);
+    sem_wait(&asked); /* Now it waits, and readers of all runs get neither. */
+    atomic_store(&wide.position, 100);
+    commit_in_turn(&early);
+    assert_int_equal(pthread_join(waiting.thread, NULL), 0);
+    assert_true(waiting.is_new);
+    sem_destroy(&asked);
+}
+
+RIG_TEST(waiting_ends_with_its_time)
+{
+    struct rig *rig = *state;
+    assert_false(writer_wait(rig->writer, 0, 0, NULL));
+    assert_false(writer_wait(rig->writer, 0, NS_PER_MS, NULL));
 }
 
 RIG_TEST(a_commit_wakes_all_who_wait_without_any_polling)
