@@ -3,8 +3,8 @@
  * Commit of batches, the hot path: one round trip for a group. Only batches that update a document
  * or change memories take a second one, because what they do depends on the answer to the first.
  *
- * Groups of different servers lock rows in one order, documents before runs and each kind by its
- * name, so that they cannot wait for one another in a circle.
+ * Groups of one process and of several lock rows in one order, documents before runs and each kind
+ * by its name, so that they cannot wait for one another in a circle.
  *
  * Threads: postgres_begin holds a connection's mutex until postgres_end.
  */
@@ -387,6 +387,11 @@ static int commit_group(struct commit_group *group, struct rondo_error *err)
     }
     postgres_end(connection);
     return tries > 0 ? postgres_settle(r, err) : r;
+}
+
+unsigned postgres_commits_at_once(struct store *base)
+{
+    return ((struct postgres_store *)base)->commit_count;
 }
 
 int postgres_commit(struct store *base, const struct store_batch *const *batches, size_t count,

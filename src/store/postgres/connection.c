@@ -186,29 +186,38 @@ static int make_ready(struct postgres_connection *connection, struct rondo_error
     return r;
 }
 
-/** Lock a connection that nobody uses, an open one if there is any; else wait for one. */
-static struct postgres_connection *choose(struct postgres_store *store)
+/**
+ * Lock a connection that nobody uses, an early one if possible; else wait for one.
+ * @param first of the connections to choose from
+ */
+static struct postgres_connection *choose(struct postgres_store *store, unsigned first,
+                                          unsigned count)
 {
-    for (unsigned i = 1; i < store->address.connections; i++) {
+    for (unsigned i = first; i < first + count; i++) {
         if (pthread_mutex_trylock(&store->connections[i].mutex) == 0) {
             return &store->connections[i];
         }
     }
-    unsigned turn = atomic_fetch_add(&store->next, 1) % (store->address.connections - 1);
-    pthread_mutex_lock(&store->connections[1 + turn].mutex);
-    return &store->connections[1 + turn];
+    unsigned turn = first + atomic_fetch_add(&store->next, 1) % count;
+    pthread_mutex_lock(&store->connections[turn].mutex);
+    return &store->connections[turn];
 }
 
 int postgres_begin(struct postgres_store *store, bool is_commit,
                    struct postgres_connection **ret_connection, struct rondo_error *err)
 {
-    struct postgres_connection *connection = &store->connections[0];
-    if (is_commit) {
-        pthread_mutex_lock(&connection->mutex);
-    } else {
-        connection = choose(store);
-    }
+    unsigned commits = store->commit_count;
+    struct postgres_connection *connection =
+        is_commit ? choose(store, 0, commits)
+                  : choose(store, commits, store->address.connections - commits);
     int r = make_ready(connection, err);
+    if (r == RONDO_ERR_IO && is_commit && connection != &store->connections[0]) {
+        /* Perhaps the server has no connection left. The first one may be open. */
+        pthread_mutex_unlock(&connection->mutex);
+        connection = &store->connections[0];
+        pthread_mutex_lock(&connection->mutex);
+        r = postgres_settle(make_ready(connection, err), err);
+    }
     if (r < 0) {
         pthread_mutex_unlock(&connection->mutex);
         return r;

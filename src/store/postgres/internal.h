@@ -3,8 +3,8 @@
  * What the files of the PostgreSQL back end share: connections, queries, transactions, rows.
  *
  * Threads: each connection has a mutex. postgres_begin/postgres_end take and release one. The first
- * connection is that of commits, so that they never wait for readers; the others are opened when
- * they are needed.
+ * connections are those of commits, so that these never wait for readers. Connections are opened
+ * when they are needed.
  */
 #pragma once
 
@@ -44,7 +44,8 @@ struct postgres_store {
     const struct clock *clock; /**< NULL = the server's */
     char *sql[PG_COUNT];       /**< the statements with the schema's name */
     struct postgres_connection *connections;
-    atomic_uint next; /**< connection to wait for, when all are busy */
+    unsigned commit_count; /**< the first ones, which are for commits */
+    atomic_uint next;      /**< connection to wait for, when all are busy */
     /** The oldest transaction that was open when the last position was read, and since when; see
         find_end() in read.c. */
     atomic_llong oldest_open;
@@ -256,6 +257,7 @@ int postgres_expire_lease(struct store *store, const char *run_id, uint64_t epoc
 int postgres_renew_leases(struct store *store, const char *owner, int64_t lease_ns,
                           struct rondo_error *err);
 /* commit.c */
+unsigned postgres_commits_at_once(struct store *store);
 int postgres_commit(struct store *store, const struct store_batch *const *batches, size_t count,
                     struct store_commit_result *ret_results, struct rondo_error *err);
 /* read.c */

@@ -17,6 +17,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/** Commits at the same time: with more, a server is no faster. */
+#define COMMITS_MAX 8
+
 static void close_store(struct store *base)
 {
     struct postgres_store *store = (struct postgres_store *)base;
@@ -46,6 +49,7 @@ static const struct store_ops postgres_ops = {
     .claim_run = postgres_claim_run,
     .expire_lease = postgres_expire_lease,
     .renew_leases = postgres_renew_leases,
+    .commits_at_once = postgres_commits_at_once,
     .commit = postgres_commit,
     .get_run = postgres_get_run,
     .list_runs = postgres_list_runs,
@@ -79,6 +83,13 @@ static char *quote(const char *name)
     return buf_steal(&quoted);
 }
 
+/** How many of so many connections are for commits: the others are for claims and readers. */
+static unsigned count_commits(unsigned connections)
+{
+    unsigned half = connections / 2;
+    return half < COMMITS_MAX ? half : COMMITS_MAX;
+}
+
 /** A store without connections; close_store(). */
 static struct postgres_store *make_store(const struct pq_library *pq,
                                          struct postgres_address *address,
@@ -92,6 +103,7 @@ static struct postgres_store *make_store(const struct pq_library *pq,
     store->schema = quote(store->address.schema);
     random_system()->fill(random_system(), store->secret, sizeof(store->secret));
     store->clock = clock;
+    store->commit_count = count_commits(store->address.connections);
     store->connections = memory_new_zero(store->address.connections, sizeof(*store->connections));
     for (unsigned i = 0; i < store->address.connections; i++) {
         store->connections[i].store = store;

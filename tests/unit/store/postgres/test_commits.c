@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Several commits of one process at the same time, by the writer. */
+#include "../support.h"
+#include "base/clock.h"
+#include "by_hand.h"
+#include "store/writer.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+/** One thread that commits to a run of its own, one event after the other. */
+struct committing {
+    struct writer *writer;
+    struct test_id id;
+    uint64_t count;
+    pthread_t thread;
+    int code;
+    uint64_t position; /**< of the last one */
+    bool has_gone_back;
+    struct rondo_error err;
+};
+
+static struct committing make_committing(struct writer *writer, unsigned number, uint64_t count)
+{
+    struct committing committing = {.writer = writer, .id = test_id(number), .count = count};
+    test_create(writer_store(writer), committing.id.text, "agent", false);
+    return committing;
+}
+
+static void *commit_all(void *argument)
+{
+    struct committing *committing = argument;
+    struct store_event event = test_event("{}");
+    for (uint64_t seq = 1; seq <= committing->count && committing->code == 0; seq++) {
+        struct store_commit_result result = {0};
+        struct store_batch batch = test_batch(committing->id.text, 1, seq, &event, 1);
+        committing->code = writer_commit(committing->writer, &batch, &result, &committing->err);
+        committing->has_gone_back |= result.position <= committing->position;
+        committing->position = result.position;
+    }
+    return NULL;
+}
+
+static void start(struct committing *committing)
+{
+    assert_int_equal(pthread_create(&committing->thread, NULL, commit_all, committing), 0);
+}
+
+static void join(struct committing *committing)
+{
+    assert_int_equal(pthread_join(committing->thread, NULL), 0);
+    assert_string_equal(committing->err.message, "");
+    assert_int_equal(committing->code, 0);
+    assert_false(committing->has_gone_back);
+}
+
+/** Lock the row of a run, and wait until a commit waits for it. */
+static void hold_up(struct committing *committing)
+{
+    char sql[128];
+    snprintf(sql, sizeof(sql), "SELECT key FROM runs WHERE id = '%s' FOR UPDATE",
+             committing->id.text);
+    perform("BEGIN");
+    perform(sql);
+    start(committing);
+    while (strcmp(perform("SELECT count(*) FROM pg_locks WHERE NOT granted"), "0") == 0) {
+        clock_sleep(clock_system(), NS_PER_MS, NULL);
+    }
+}
+
+SERVER_TEST(a_run_that_is_held_up_does_not_hold_up_others)
+{
+    struct store *store = open_store();
+    struct writer *writer = writer_new(store);
+    struct committing slow = make_committing(writer, 1, 1);
+    struct committing quick = make_committing(writer, 2, 20);
+    hold_up(&slow);
+    start(&quick);
+    join(&quick);
+    assert_int_equal(test_count_events(store, slow.id.text), 0);
+    perform("COMMIT");
+    join(&slow);
+    assert_int_equal(test_count_events(store, slow.id.text), 1);
+    writer_free(writer);
+    store_close(store);
+}
+
+/** Seen in the order of positions, while others commit. */
+struct followed_events {
+    uint64_t position;
+    size_t count;
+};
+
+static bool note_event(const struct store_event *event, void *context)
+{
+    struct followed_events *seen = context;
+    assert_true(event->position > seen->position);
+    seen->position = event->position;
+    seen->count++;
+    return true;
+}
+
+SERVER_TEST(who_follows_all_runs_misses_nothing_of_several_commits_at_the_same_time)
+{
+    struct store *stores[2] = {open_store(), open_store()};
+    struct writer *writers[2] = {writer_new(stores[0]), writer_new(stores[1])};
+    struct committing committings[24];
+    struct followed_events seen = {0};
+    for (unsigned i = 0; i < 24; i++) {
+        committings[i] = make_committing(writers[i % 2], i, 20);
+    }
+    for (unsigned i = 0; i < 24; i++) {
+        start(&committings[i]);
+    }
+    while (seen.count < 24 * 20) {
+        writer_wait(writers[0], seen.position, NS_PER_S, NULL);
+        assert_int_equal(
+            stores[0]->ops->read_events(stores[0], NULL, seen.position, 0, note_event, &seen, NULL),
+            0);
+    }
+    for (unsigned i = 0; i < 24; i++) {
+        join(&committings[i]);
+        assert_int_equal(test_count_events(stores[0], committings[i].id.text), 20);
+    }
+    assert_int_equal(seen.count, 24 * 20);
+    for (size_t i = 0; i < 2; i++) {
+        writer_free(writers[i]);
+        store_close(stores[i]);
+    }
+}
+
+SERVER_TEST(commits_do_with_one_connection_when_the_server_gives_no_other)
+{
+    char sql[192];
+    char address[512];
+    snprintf(sql, sizeof(sql),
+             "CREATE ROLE %s_few LOGIN CONNECTION LIMIT 2; DO $$ BEGIN EXECUTE format('GRANT CREATE"
+             " ON DATABASE %%I TO %s_few', current_database()); END $$",
+             schema, schema);
+    perform(sql);
+    snprintf(address, sizeof(address), "postgresql://%s_few%s", schema,
+             strchr(postgres_address(server), '@'));
+    struct store *store = open_at(address); /* The first connection; test_create takes another. */
+    struct writer *writer = writer_new(store);
+    struct committing slow = make_committing(writer, 1, 1);
+    struct committing other = make_committing(writer, 2, 1);
+    hold_up(&slow);
+    start(&other);
+    perform("COMMIT");
+    join(&other);
+    join(&slow);
+    writer_free(writer);
+    store_close(store);
+}
+
+int main(void)
+{
+    return by_hand_main();
+}
