@@ -103,6 +103,8 @@ static int open_connection(struct postgres_connection *connection, struct rondo_
     store->pq.conninfoFree(options);
     connection->is_broken = false;
     connection->is_identified = false;
+    connection->keeps_session = false;
+    memset(connection->uses, 0, sizeof(connection->uses));
     if (store->pq.status(connection->db) != CONNECTION_OK) {
         r = postgres_fail_connect(store, store->pq.errorMessage(connection->db), err);
     } else {
@@ -138,7 +140,10 @@ static bool has_ended(const struct postgres_connection *connection)
     return waiting.fd < 0 || poll(&waiting, 1, 0) != 0;
 }
 
-/** See that the schema is one that this program can use, and that positions go on. */
+/**
+ * See that the schema is one that this program can use, that positions go on, and whether a pooler
+ * is between.
+ */
 static int identify(struct postgres_connection *connection, struct rondo_error *err)
 {
     const struct postgres_store *store = connection->store;
@@ -155,12 +160,15 @@ static int identify(struct postgres_connection *connection, struct rondo_error *
                       "backup, or name another schema with rondo_schema",
                       store->address.schema, store->address.shown);
     } else {
-        r = postgres_check_answer(&row, "nftn", "look at the store", err);
+        r = postgres_check_answer(&row, "nftnn", "look at the store", err);
     }
     if (r == 0) {
         const struct postgres_version version = {postgres_number(&row, 0),
                                                  postgres_number(&row, 3)};
         connection->version = version.schema;
+        /* A pooler has numbers of its own for its clients. */
+        connection->keeps_session =
+            postgres_number(&row, 4) == store->pq.backendPID(connection->db);
         r = postgres_check_version(store, POSTGRES_SCHEMA_VERSION, &version, err);
     }
     if (r == 0 && postgres_flag(&row, 1)) {

@@ -72,6 +72,23 @@ static int set_meaning(const struct postgres_store *store, const struct meaning 
                      meaning->advice, line);
 }
 
+/**
+ * Whether a session does not know a statement by its name any more, knows another one by it, or
+ * has prepared it for tables that a migration has changed. Once for each connection: from now on
+ * statements have no names.
+ */
+static bool has_forgotten(struct postgres_connection *connection, const char *state)
+{
+    bool is_about_names =
+        strcmp(state, "26000") == 0 || strcmp(state, "42P05") == 0 || strcmp(state, "0A000") == 0;
+    if (!is_about_names || !connection->keeps_session) {
+        return false;
+    }
+    connection->keeps_session = false;
+    atomic_store(&connection->store->is_forgetful, true);
+    return true;
+}
+
 int postgres_fail(struct postgres_connection *connection, const PGresult *result, const char *doing,
                   struct rondo_error *err)
 {
@@ -81,6 +98,12 @@ int postgres_fail(struct postgres_connection *connection, const PGresult *result
                                          : store->pq.errorMessage(connection->db);
     if (store->pq.status(connection->db) != CONNECTION_OK) {
         connection->is_broken = true;
+    }
+    if (state != NULL && has_forgotten(connection, state)) {
+        return error_set(err, RONDO_ERR_BUSY,
+                         "cannot %s in %s: the session lost its statements; "
+                         "try again",
+                         doing, store->address.shown);
     }
     for (size_t i = 0; state != NULL && i < sizeof(meanings) / sizeof(meanings[0]); i++) {
         const struct meaning *meaning = &meanings[i];

@@ -4,8 +4,10 @@
  * deadline; after one that passed the connection is closed, because what the server does with the
  * statement is not known.
  *
- * Statements are unnamed, and nothing depends on the session: a pooler may give each transaction
- * another one.
+ * What a connection performs more often is prepared, in the pipeline of its third use, and not
+ * parsed again. Behind a pooler, which may give each transaction another session, statements are
+ * unnamed. A pooler that is not noticed, or a migration, shows in an error of the first statement
+ * that a session does not know; then the transaction is repeated, and nothing is named any more.
  *
  * Threads: the connection's mutex is held.
  */
@@ -17,6 +19,9 @@
 #include <errno.h>
 #include <poll.h>
 #include <string.h>
+
+/** Uses of a statement before the one that prepares it: for what is done once it does not pay. */
+#define USES_BEFORE 2
 
 #define RETRY_PAUSE_NS (2 * NS_PER_MS)
 
@@ -66,17 +71,39 @@ static int flush_all(struct postgres_connection *connection, const char *doing,
     return 0;
 }
 
+/** Whether to send a query by its name; prepares it when it is time for that. */
+static bool use_name(struct postgres_connection *connection, struct postgres_query *query)
+{
+    const struct postgres_store *store = connection->store;
+    unsigned char *uses = &connection->uses[query->which];
+    query->prepares = false;
+    if (!connection->keeps_session || query->sql != NULL || query->which <= PG_ROLLBACK ||
+        atomic_load(&store->is_forgetful)) {
+        return false;
+    }
+    if (*uses < USES_BEFORE) {
+        ++*uses;
+        return false;
+    }
+    if (*uses != POSTGRES_PREPARED &&
+        store->pq.sendPrepare(connection->db, store->names[query->which], store->sql[query->which],
+                              query->count, query->types) == 1) {
+        *uses = POSTGRES_PREPARED;
+        query->prepares = true;
+    }
+    return *uses == POSTGRES_PREPARED;
+}
+
 /** Queue a statement. */
-static int queue_statement(struct postgres_connection *connection,
-                           const struct postgres_query *query, const char *doing,
-                           struct rondo_error *err)
+static int queue_statement(struct postgres_connection *connection, struct postgres_query *query,
+                           const char *doing, struct rondo_error *err)
 {
     static const int formats[POSTGRES_PARAMETERS_MAX] = {
         1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,
         1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,
     };
     const struct postgres_store *store = connection->store;
-    const char *sql = query->sql != NULL ? query->sql : store->sql[query->which];
+    const struct pq_library *pq = &store->pq;
     const char *values[POSTGRES_PARAMETERS_MAX];
     int lengths[POSTGRES_PARAMETERS_MAX];
     for (int i = 0; i < query->count; i++) {
@@ -87,11 +114,16 @@ static int queue_statement(struct postgres_connection *connection,
                                           : query->values[i];
         lengths[i] = array != NULL ? (int)array->len : query->lengths[i];
     }
-    if (store->pq.sendQueryParams(connection->db, sql, query->count, query->types, values, lengths,
-                                  formats, 1) != 1) {
-        return postgres_fail(connection, NULL, doing, err);
+    int is_queued;
+    if (use_name(connection, query)) {
+        is_queued = pq->sendQueryPrepared(connection->db, store->names[query->which], query->count,
+                                          values, lengths, formats, 1);
+    } else {
+        const char *sql = query->sql != NULL ? query->sql : store->sql[query->which];
+        is_queued = pq->sendQueryParams(connection->db, sql, query->count, query->types, values,
+                                        lengths, formats, 1);
     }
-    return 0;
+    return is_queued == 1 ? 0 : postgres_fail(connection, NULL, doing, err);
 }
 
 /** Wait for the next result; NULL after the last one of a statement. */
@@ -152,6 +184,20 @@ static int take_result(struct postgres_connection *connection, PGresult **slot, 
     return code < 0 ? code : r;
 }
 
+/** Take the result of what prepared a statement, if it was prepared, before that of itself. */
+static int take_prepared(struct postgres_connection *connection, const struct postgres_query *query,
+                         int code, const char *doing, struct rondo_error *err)
+{
+    if (!query->prepares) {
+        return code;
+    }
+    code = take_result(connection, NULL, code, doing, err);
+    if (code < 0) {
+        connection->uses[query->which] = 0; /* It was skipped, perhaps. */
+    }
+    return code;
+}
+
 /** Take what ends a pipeline: only now is a transaction through. */
 static int take_end(struct postgres_connection *connection, int code, const char *doing,
                     struct rondo_error *err)
@@ -190,8 +236,8 @@ static int send_part(struct postgres_connection *connection, struct postgres_que
                      size_t count, enum postgres_part part, const char *doing,
                      struct rondo_error *err)
 {
-    const struct postgres_query begin = {.which = PG_BEGIN};
-    const struct postgres_query commit = {.which = PG_COMMIT};
+    struct postgres_query begin = {.which = PG_BEGIN};
+    struct postgres_query commit = {.which = PG_COMMIT};
     bool begins = part == POSTGRES_WHOLE || part == POSTGRES_FIRST;
     bool ends = part == POSTGRES_WHOLE || part == POSTGRES_LAST;
     int r = begins ? queue_statement(connection, &begin, doing, err) : 0;
@@ -206,7 +252,7 @@ static int send_part(struct postgres_connection *connection, struct postgres_que
 
 void postgres_rollback(struct postgres_connection *connection)
 {
-    const struct postgres_query rollback = {.which = PG_ROLLBACK};
+    struct postgres_query rollback = {.which = PG_ROLLBACK};
     struct rondo_error ignored = {0};
     int r = connection->is_broken ? RONDO_ERR_IO
                                   : queue_statement(connection, &rollback, "roll back", &ignored);
@@ -245,8 +291,11 @@ int postgres_try(struct postgres_connection *connection, struct postgres_query *
         size_t left = count + begins + ends;
         for (size_t i = 0; i < left && !connection->is_broken; i++) {
             bool is_query = i >= begins && i < count + begins;
+            if (is_query) {
+                r = take_prepared(connection, &queries[i - begins], r, doing, err);
+            }
             PGresult **slot = is_query && ret_results != NULL ? &ret_results[i - begins] : NULL;
-            r = take_result(connection, slot, r, doing, err);
+            r = connection->is_broken ? r : take_result(connection, slot, r, doing, err);
         }
         r = take_end(connection, r, doing, err);
     }
@@ -342,23 +391,27 @@ int postgres_script(struct postgres_connection *connection, const char *sql, PGr
 }
 
 /** Send a statement and wait for its first row or its end. */
-static int begin_reading(struct postgres_reading *reading, const struct postgres_query *query,
+static int begin_reading(struct postgres_reading *reading, struct postgres_query *query,
                          struct rondo_error *err)
 {
     struct postgres_connection *connection = reading->connection;
     int r = query->refused != NULL ? refuse_text(query, err)
                                    : queue_statement(connection, query, reading->doing, err);
+    if (r == 0) {
+        r = flush_all(connection, reading->doing, err);
+    }
+    if (r == 0) {
+        r = take_prepared(connection, query, 0, reading->doing, err);
+    }
     if (r < 0) {
         return r;
     }
     if (connection->store->pq.setSingleRowMode(connection->db) != 1) {
         connection->is_broken = true;
+        return postgres_fail(connection, NULL, reading->doing, err);
     }
-    r = flush_all(connection, reading->doing, err);
-    if (r == 0) {
-        r = postgres_read_row(reading, err);
-        reading->is_begun = false;
-    }
+    r = postgres_read_row(reading, err);
+    reading->is_begun = false;
     return r < 0 ? r : 0;
 }
 
@@ -367,7 +420,7 @@ int postgres_read_begin(struct postgres_store *store, struct postgres_query *que
                         struct rondo_error *err)
 {
     int r = RONDO_ERR_IO;
-    for (int tries = 0; tries < 2 && r == RONDO_ERR_IO; tries++) {
+    for (int tries = 0; tries < 2 && (r == RONDO_ERR_IO || r == RONDO_ERR_BUSY); tries++) {
         struct postgres_reading reading = {.doing = doing, .is_begun = true};
         r = postgres_begin(store, false, &reading.connection, err);
         if (r < 0) {

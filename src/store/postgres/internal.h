@@ -29,7 +29,12 @@ struct postgres_connection {
     bool is_identified;  /**< the schema's version was looked at */
     int64_t version;     /**< and was this one */
     int64_t patience_ns; /**< how long to wait for an answer; that of postgres_begin() is short */
+    bool keeps_session;  /**< no pooler gives it the sessions of others */
+    unsigned char uses[PG_COUNT]; /**< of each statement, up to POSTGRES_PREPARED */
 };
+
+/** A statement was prepared, so the session knows it by its name. */
+#define POSTGRES_PREPARED 255
 
 struct postgres_store {
     struct store base;
@@ -43,6 +48,8 @@ struct postgres_store {
     int64_t present;           /**< what it was brought up to */
     const struct clock *clock; /**< NULL = the server's */
     char *sql[PG_COUNT];       /**< the statements with the schema's name */
+    char names[PG_COUNT][24];  /**< made of them, so that a name never means another statement */
+    atomic_bool is_forgetful;  /**< a session lost what was prepared: no more names */
     struct postgres_connection *connections;
     unsigned commit_count; /**< the first ones, which are for commits */
     atomic_uint next;      /**< connection to wait for, when all are busy */
@@ -60,7 +67,8 @@ struct postgres_store {
 /** A statement and its parameters. The memory of texts and bytes stays the caller's. */
 struct postgres_query {
     enum postgres_sql which;
-    char *sql; /**< in place of it, with the schema's name; owned. Or NULL */
+    char *sql;     /**< in place of it, with the schema's name; owned. Or NULL */
+    bool prepares; /**< set when it is sent: what prepares it has a result of its own */
     int count;
     Oid types[POSTGRES_PARAMETERS_MAX];
     const char *values[POSTGRES_PARAMETERS_MAX];

@@ -8,12 +8,15 @@
 
 #include "base/auto.h"
 #include "base/error.h"
+#include "base/hash.h"
 #include "base/memory.h"
 #include "base/random.h"
 #include "store/postgres/internal.h"
 #include "store/postgres/schema.h"
 
 #include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -112,6 +115,8 @@ static struct postgres_store *make_store(const struct pq_library *pq,
     }
     for (size_t i = 0; i < PG_COUNT; i++) {
         store->sql[i] = postgres_schema_fill(store, postgres_statements[i]);
+        uint64_t hash = hash_bytes(HASH_START, store->sql[i], strlen(store->sql[i]));
+        snprintf(store->names[i], sizeof(store->names[i]), "rondo_%016" PRIx64, hash);
     }
     return store;
 }

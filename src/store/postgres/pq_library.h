@@ -11,6 +11,7 @@
 
 /* Each is a member of struct pq_library without its "PQ". */
 #define PQ_LIBRARY_FUNCTIONS(X) \
+    X(backendPID)               \
     X(clear)                    \
     X(conninfoFree)             \
     X(conninfoParse)            \
@@ -36,7 +37,9 @@
     X(resultErrorMessage)       \
     X(resultStatus)             \
     X(sendQuery)                \
+    X(sendPrepare)              \
     X(sendQueryParams)          \
+    X(sendQueryPrepared)        \
     X(serverVersion)            \
     X(setNoticeReceiver)        \
     X(setSingleRowMode)         \

@@ -68,6 +68,7 @@ const char *const postgres_statements[PG_COUNT] = {
                     /* Of all versions: before 11 there was no such column. */
                     " coalesce(pg_catalog.jsonb_object_field_text(pg_catalog.to_jsonb(m),"
                     " 'oldest'::text)::bigint, m.version),"
+                    " pg_catalog.pg_backend_pid()::bigint,"
                     " pg_catalog.set_config('tcp_keepalives_idle', '10', false),"
                     " pg_catalog.set_config('tcp_keepalives_interval', '5', false),"
                     " pg_catalog.set_config('tcp_keepalives_count', '3', false),"

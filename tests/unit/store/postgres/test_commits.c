@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Several commits of one process at the same time, by the writer. */
+/* Several commits of one process at the same time, by the writer, and statements that are prepared.
+ */
 #include "../support.h"
 #include "base/clock.h"
 #include "by_hand.h"
+#include "store/postgres/internal.h"
 #include "store/writer.h"
 
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /** One thread that commits to a run of its own, one event after the other. */
@@ -151,6 +154,117 @@ SERVER_TEST(commits_do_with_one_connection_when_the_server_gives_no_other)
     join(&other);
     join(&slow);
     writer_free(writer);
+    store_close(store);
+}
+
+/* ---- Prepared statements ----------------------------------------------------------------------
+ */
+
+static struct postgres_connection *connection_of(struct store *store, unsigned number)
+{
+    return &((struct postgres_store *)store)->connections[number];
+}
+
+/** Perform statements in the session of a store's connection. @return the first value */
+static long perform_in(struct store *store, unsigned number, const char *sql)
+{
+    struct postgres_store *postgres = (struct postgres_store *)store;
+    PGresult *result = NULL;
+    struct postgres_connection *connection = connection_of(store, number);
+    assert_non_null(connection->db);
+    assert_int_equal(postgres_script(connection, sql, &result, "test", NULL), 0);
+    long value = postgres->pq.ntuples(result) > 0
+                     ? strtol(postgres->pq.getvalue(result, 0, 0), NULL, 10)
+                     : -1;
+    postgres->pq.clear(result);
+    return value;
+}
+
+#define COUNT_PREPARED "SELECT count(*) FROM pg_prepared_statements"
+
+static struct committing commit_some(struct store *store, unsigned number, uint64_t count)
+{
+    struct writer *writer = writer_new(store);
+    struct committing committing = make_committing(writer, number, count);
+    commit_all(&committing);
+    assert_string_equal(committing.err.message, "");
+    assert_int_equal(test_count_events(store, committing.id.text), count);
+    writer_free(writer);
+    return committing;
+}
+
+SERVER_TEST(a_statement_is_prepared_at_its_third_use)
+{
+    struct store *store = open_store();
+    commit_some(store, 1, 2);
+    assert_int_equal(perform_in(store, 0, COUNT_PREPARED), 0);
+    commit_some(store, 2, 1);
+    assert_int_equal(perform_in(store, 0, COUNT_PREPARED), 1);
+    commit_some(store, 3, 20);
+    assert_int_equal(perform_in(store, 0, COUNT_PREPARED), 1);
+    store_close(store);
+}
+
+SERVER_TEST(what_a_session_has_forgotten_fails_no_commit_and_no_reader)
+{
+    struct store *store = open_store();
+    struct store_run run;
+    struct committing known = commit_some(store, 1, 10);
+    for (int i = 0; i < 4; i++) {
+        assert_int_equal(store->ops->get_run(store, known.id.text, &run, NULL), 0);
+    }
+    assert_int_equal(perform_in(store, 0, "DEALLOCATE ALL; " COUNT_PREPARED), 0);
+    assert_true(perform_in(store, 2, COUNT_PREPARED) > 0);
+    assert_int_equal(perform_in(store, 2, "DEALLOCATE ALL; " COUNT_PREPARED), 0);
+    assert_int_equal(store->ops->get_run(store, known.id.text, &run, NULL), 0);
+    commit_some(store, 2, 10);
+    commit_some(store, 3, 10);
+    assert_int_equal(perform_in(store, 0, COUNT_PREPARED), 0);
+    store_close(store);
+}
+
+SERVER_TEST(what_was_not_prepared_because_of_a_failure_before_is_prepared_later)
+{
+    struct store *store = open_store();
+    struct committing known = commit_some(store, 1, 1);
+    struct store_event event = test_event("{}");
+    struct store_batch bad = test_batch(known.id.text, 1, 99, &event, 1);
+    struct store_batch absent = test_batch(test_id(77).text, 1, 1, &event, 1);
+    const struct store_batch *batches[] = {&bad, &absent}; /* The second and the third use. */
+    struct store_commit_result results[2];
+    assert_int_equal(store->ops->commit(store, batches, 2, results, NULL), RONDO_ERR_STATE);
+    assert_int_equal(perform_in(store, 0, COUNT_PREPARED), 0);
+    commit_some(store, 2, 4);
+    assert_int_equal(perform_in(store, 0, COUNT_PREPARED), 1);
+    assert_true(connection_of(store, 0)->keeps_session); /* Nothing had to be repeated. */
+    store_close(store);
+}
+
+SERVER_TEST(a_table_that_a_migration_changes_fails_no_reader)
+{
+    struct store *store = open_store();
+    struct store_run run;
+    struct committing known = commit_some(store, 1, 1);
+    for (int i = 0; i < 4; i++) {
+        assert_int_equal(store->ops->get_run(store, known.id.text, &run, NULL), 0);
+    }
+    perform("ALTER TABLE runs ALTER boot TYPE varchar");
+    assert_int_equal(store->ops->get_run(store, known.id.text, &run, NULL), 0);
+    commit_some(store, 2, 4);
+    store_close(store);
+}
+
+SERVER_TEST(behind_a_pooler_nothing_is_prepared)
+{
+    char address[512];
+    snprintf(address, sizeof(address), "%s", postgres_command(server, "pooler a"));
+    if (address[0] == '\0') {
+        skip(); /* pgbouncer is not installed. */
+    }
+    struct store *store = open_at(address);
+    commit_some(store, 1, 10);
+    assert_false(connection_of(store, 0)->keeps_session);
+    assert_int_equal(perform_in(store, 0, COUNT_PREPARED), 0);
     store_close(store);
 }
 
