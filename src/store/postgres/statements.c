@@ -20,9 +20,7 @@
 #define LETTER_COLUMNS "r.id, l.id, l.time_ns, l.kind, l.data"
 
 #define DOCUMENT_COLUMNS "collection, key, version, updated_ns, data"
-#define DOCUMENT_RANGE                                                                       \
-    "SELECT " DOCUMENT_COLUMNS " FROM {s}.documents WHERE {s}.reads($1) AND collection = $1" \
-    " AND key >= $2 AND key < $3 ORDER BY key"
+#define DOCUMENTS_READ   "SELECT " DOCUMENT_COLUMNS " FROM {s}.read_documents"
 
 #define MEMORY_COLUMNS                                                                        \
     "m.id, o.name, m.kind, m.created_ns, m.consolidated_ns, m.category, m.run, m.iteration, " \
@@ -137,13 +135,10 @@ const char *const postgres_statements[PG_COUNT] = {
                        " AND ($2::bytea IS NULL OR c.source = $2) ORDER BY c.number DESC LIMIT 100",
 
     [PG_DOCUMENT_CHANGE] = "SELECT {s}.change_documents($1, $2, $3, $4, $5, $6)",
-    [PG_DOCUMENT_COLLECTION] = "SELECT coalesce(min(collection), '') FROM {s}.documents"
-                               " WHERE collection > $1",
-    [PG_DOCUMENT_GET] =
-        "SELECT " DOCUMENT_COLUMNS " FROM {s}.documents WHERE {s}.reads($1) AND collection = $1"
-        " AND key = $2",
-    [PG_DOCUMENT_LIST] = DOCUMENT_RANGE " LIMIT $4",
-    [PG_DOCUMENT_LIST_BACK] = DOCUMENT_RANGE " DESC LIMIT $4",
+    [PG_DOCUMENT_COLLECTION] = "SELECT {s}.next_collection($1)",
+    [PG_DOCUMENT_GET] = DOCUMENTS_READ "($1, $2, $2 || '\\x00'::bytea, false, 1::bigint)",
+    [PG_DOCUMENT_LIST] = DOCUMENTS_READ "($1, $2, $3, false, $4)",
+    [PG_DOCUMENT_LIST_BACK] = DOCUMENTS_READ "($1, $2, $3, true, $4)",
 
     [PG_MEMORY_RESERVE] = "SELECT owner_key, last_number FROM {s}.reserve_memories($1, $2)",
     [PG_MEMORY_ADD] = "SELECT {s}.add_memory($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12,"

@@ -7,64 +7,13 @@
 
 #include "../support.h"
 #include "base/auto.h"
-#include "by_hand.h"
+#include "roles.h"
 #include "store/postgres/postgres.h"
 
 #include <libpq-fe.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define RUN_A "01900000-0000-7000-8000-00000000000a"
-#define RUN_B "01900000-0000-7000-8000-00000000000b"
-#define RUN_C "01900000-0000-7000-8000-00000000000c"
-
-/** A store of the owner with a run of each of two teams, and the roles of a test: t1_runner, ... */
-struct roles {
-    struct store *owner;
-    char reader[32];
-    char runner[32]; /* of team-a */
-    char operator[32];
-};
-
-static void grant(struct store *store, const char *role, enum store_postgres_rank rank,
-                  const char *pattern)
-{
-    struct rondo_error err = {0};
-    int r = store_postgres_grant(store, role, rank, &pattern, 1, &err);
-    assert_string_equal(err.message, "");
-    assert_int_equal(r, 0);
-}
-
-static void make_role(char ret_name[32], const char *what)
-{
-    char sql[96];
-    snprintf(ret_name, 32, "%s_%s", schema, what);
-    snprintf(sql, sizeof(sql), "CREATE ROLE %s LOGIN", ret_name);
-    perform(sql);
-}
-
-static void begin(struct roles *ret_roles)
-{
-    ret_roles->owner = open_store();
-    make_role(ret_roles->reader, "reader");
-    make_role(ret_roles->runner, "runner");
-    make_role(ret_roles->operator, "operator");
-    grant(ret_roles->owner, ret_roles->reader, STORE_READER, "team-a*");
-    grant(ret_roles->owner, ret_roles->runner, STORE_RUNNER, "team-a*");
-    grant(ret_roles->owner, ret_roles->operator, STORE_OPERATOR, "*");
-    test_create(ret_roles->owner, RUN_A, "team-a1", false);
-    test_create(ret_roles->owner, RUN_B, "team-b1", false);
-}
-
-/** The address of the server for a role. */
-static const char *address_of(const char *role)
-{
-    static char address[512];
-    const char *at = strchr(postgres_address(server), '@');
-    snprintf(address, sizeof(address), "postgresql://%s%s", role, at);
-    return address;
-}
 
 /* ---- By statements --------------------------------------------------------------------------- */
 
@@ -100,6 +49,7 @@ static const struct expectation functions[] = {
     {"lock_others", 4},
     {"moment", 1},
     {"my_rights", 1},
+    {"next_collection", 1},
     {"note_system", 1},
     {"position_base", 4},
     {"position_end", 1},
@@ -107,7 +57,7 @@ static const struct expectation functions[] = {
     {"post_letter", 2},
     {"prune_memories", 2},
     {"rank_of_caller", 4},
-    {"reads", 1},
+    {"read_documents", 1},
     {"record_policy", 2},
     {"renew_leases", 2},
     {"reserve_memories", 2},
@@ -115,7 +65,6 @@ static const struct expectation functions[] = {
     {"search_memories", 1},
     {"sees", 1},
     {"sees_all", 1},
-    {"sees_document", 1},
     {"sees_key", 4},
     {"sees_owner", 1},
     {"sees_run", 1},
@@ -125,7 +74,7 @@ static const struct expectation functions[] = {
 
 /* Nobody but the owner writes to any. */
 static const struct expectation tables[] = {
-    {"checkpoints", 1}, {"collections", 4},        {"documents", 1},
+    {"checkpoints", 1}, {"collections", 4},        {"documents", 4},
     {"events", 1},      {"interims", 1},           {"letters", 1},
     {"memories", 1},    {"memory_owners", 1},      {"memory_vectors", 1},
     {"meta", 1},        {"policy_changes", 1},     {"policy_texts", 1},
@@ -169,7 +118,7 @@ SERVER_TEST(every_function_and_table_is_for_who_needs_it)
 {
     struct roles roles;
     char sql[640];
-    begin(&roles);
+    roles_begin(&roles);
     snprintf(sql, sizeof(sql),
              "SELECT proname, oid FROM pg_proc WHERE pronamespace = '%s'::regnamespace", schema);
     check_objects(&roles, functions, COUNT(functions), sql,
@@ -194,32 +143,6 @@ SERVER_TEST(every_function_and_table_is_for_who_needs_it)
              schema, roles.runner);
     assert_string_equal(perform(sql), "claim");
     store_close(roles.owner);
-}
-
-/** Perform a statement as a role. @return the SQLSTATE, or the first value after "=" */
-static const char *perform_as(PGconn *connection, const char *sql)
-{
-    static char answer[64];
-    PGresult *result = PQexec(connection, sql);
-    ExecStatusType status = PQresultStatus(result);
-    if (status == PGRES_TUPLES_OK || status == PGRES_COMMAND_OK) {
-        snprintf(answer, sizeof(answer), "=%s",
-                 PQntuples(result) > 0 ? PQgetvalue(result, 0, 0) : "");
-    } else {
-        snprintf(answer, sizeof(answer), "%s", PQresultErrorField(result, PG_DIAG_SQLSTATE));
-    }
-    PQclear(result);
-    return answer;
-}
-
-static PGconn *connect_as(const char *role)
-{
-    char sql[64];
-    PGconn *connection = PQconnectdb(address_of(role));
-    assert_int_equal(PQstatus(connection), CONNECTION_OK);
-    snprintf(sql, sizeof(sql), "SET search_path TO %s", schema);
-    assert_string_equal(perform_as(connection, sql), "=");
-    return connection;
 }
 
 #define EVENT "ARRAY[1]::bigint[], ARRAY['forged'], ARRAY['{}'::bytea]"
@@ -282,8 +205,10 @@ static const struct {
     {DOCUMENT("0", "budgets", "team-a1"), "="},
     {DOCUMENT("0", "orphan", RUN_B), "RD006"},
     {DOCUMENT("0", "orphan", RUN_A), "="},
-    {"SELECT count(*) FROM documents WHERE collection = 'token'", "=0"},
-    {"SELECT reads('token')", "RD006"},
+    {"SELECT count(*) FROM documents", "42501"},
+    {"SELECT count(*) FROM read_documents('token', '', '\\xff', false, 9)", "RD006"},
+    {"SELECT count(*) FROM read_documents('budgets', '', '\\xff', true, 9)", "=1"},
+    {"SELECT next_collection('orphan')", "="},
     {"SELECT count(*) FROM lock_documents(ARRAY['token'], ARRAY['x'::bytea])", "RD006"},
     {"SELECT count(*) FROM lock_documents('[1:1]={budgets}', '[0:1]={team-b1,team-a1}')", "RD006"},
     /* Memories of others. */
@@ -321,11 +246,11 @@ static const struct {
 SERVER_TEST(what_a_runner_tries_by_statements_of_its_own_is_refused)
 {
     struct roles roles;
-    begin(&roles);
+    roles_begin(&roles);
     char *base = strdup(perform("SELECT base FROM meta"));
-    PGconn *connection = connect_as(roles.runner);
+    PGconn *connection = roles_connect(roles.runner);
     for (size_t i = 0; i < COUNT(attempts); i++) {
-        const char *answer = perform_as(connection, attempts[i].sql);
+        const char *answer = roles_perform(connection, attempts[i].sql);
         if (strcmp(answer, attempts[i].answer) != 0) {
             fail_msg("%s: %s, not %s", attempts[i].sql, answer, attempts[i].answer);
         }
@@ -344,10 +269,10 @@ SERVER_TEST(a_role_without_rights_can_do_nothing)
     struct roles roles;
     struct store *store = NULL;
     struct rondo_error err = {0};
-    begin(&roles);
+    roles_begin(&roles);
     char stranger[32];
-    make_role(stranger, "stranger");
-    assert_int_equal(try_open(address_of(stranger), &store, &err), RONDO_ERR_DENIED);
+    roles_make(stranger, "stranger");
+    assert_int_equal(try_open(roles_address(stranger), &store, &err), RONDO_ERR_DENIED);
     assert_non_null(strstr(err.message, "rondo store grant"));
     store_close(roles.owner);
 }
@@ -368,8 +293,8 @@ SERVER_TEST(a_runner_executes_runs_of_its_agents_and_sees_no_others)
     struct rondo_error err = {0};
     struct store_run run;
     int count = 0;
-    begin(&roles);
-    struct store *store = open_at(address_of(roles.runner));
+    roles_begin(&roles);
+    struct store *store = open_at(roles_address(roles.runner));
     test_create(store, RUN_C, "team-a1", false);
     test_append(store, RUN_C, 1, "{}");
     assert_int_equal(test_count_events(store, RUN_C), 1);
@@ -394,14 +319,14 @@ SERVER_TEST(what_a_right_is_missing_for_is_denied_with_the_right)
     uint64_t number;
     bool is_new;
     struct store_gc_result collected;
-    begin(&roles);
+    roles_begin(&roles);
     const struct store_policy_change change = {
         .source = "database",
         .digest = "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
         .how = "set",
         .by = "ada",
         .text = ""};
-    struct store *store = open_at(address_of(roles.runner));
+    struct store *store = open_at(roles_address(roles.runner));
     assert_int_equal(store->ops->record_policy(store, &change, &number, &is_new, &err),
                      RONDO_ERR_DENIED);
     assert_non_null(strstr(err.message, "may not change policies: it needs the right operator"));
@@ -409,7 +334,7 @@ SERVER_TEST(what_a_right_is_missing_for_is_denied_with_the_right)
     assert_int_equal(store->ops->gc(store, &request, &collected, &err), RONDO_ERR_DENIED);
     assert_int_equal(store_postgres_revoke(store, roles.reader, &err), RONDO_ERR_DENIED);
     store_close(store);
-    store = open_at(address_of(roles.operator));
+    store = open_at(roles_address(roles.operator));
     assert_int_equal(store->ops->record_policy(store, &change, &number, &is_new, &err), 0);
     assert_int_equal(store->ops->gc(store, &request, &collected, &err), 0);
     store_close(store);
@@ -421,12 +346,12 @@ SERVER_TEST(rights_that_are_taken_end_at_once)
     struct roles roles;
     struct rondo_error err = {0};
     uint64_t position;
-    begin(&roles);
-    struct store *store = open_at(address_of(roles.runner));
+    roles_begin(&roles);
+    struct store *store = open_at(roles_address(roles.runner));
     assert_int_equal(store_postgres_revoke(roles.owner, roles.runner, &err), 0);
     assert_int_equal(store->ops->last_position(store, &position, &err), RONDO_ERR_DENIED);
     assert_int_equal(store_postgres_revoke(roles.owner, roles.runner, &err), RONDO_ERR_NOT_FOUND);
-    grant(roles.owner, roles.runner, STORE_READER, "*");
+    roles_grant(roles.owner, roles.runner, STORE_READER, "*");
     assert_int_equal(store->ops->last_position(store, &position, &err), 0);
     store_close(store);
     store_close(roles.owner);
