@@ -8,11 +8,14 @@ BEGIN
   IF session_user <> current_user THEN
     PERFORM {s}.demand(2, 'keep memories');
     PERFORM {s}.demand_agent(p_owner, 'keep memories of');
+    PERFORM {s}.demand_value(octet_length(p_owner) BETWEEN 1 AND 160 AND p_count >= 0, 'owner of memories');
   END IF;
   FOR i IN 1..2 LOOP
     UPDATE {s}.memory_owners o SET last = o.last + p_count WHERE o.name = p_owner
       RETURNING o.key, o.last INTO owner_key, last_number;
-    IF FOUND THEN
+    IF FOUND AND last_number >= 100000000 THEN -- The ids of the next owner follow.
+      RAISE EXCEPTION '% has had too many memories', p_owner USING ERRCODE = 'RD005';
+    ELSIF FOUND THEN
       RETURN;
     END IF;
     INSERT INTO {s}.memory_owners AS o (name, last) VALUES (p_owner, 0) ON CONFLICT DO NOTHING;
@@ -33,6 +36,11 @@ BEGIN
         AND p_id > o.key * 100000000 AND p_id <= o.key * 100000000 + o.last) THEN
       RAISE EXCEPTION 'the id of a memory is not one of its owner' USING ERRCODE = 'RD006';
     END IF;
+    PERFORM {s}.demand_value(p_kind BETWEEN 0 AND 2 AND p_created BETWEEN 0 AND 9223372036854775806
+      AND p_consolidated BETWEEN 0 AND 9223372036854775806 AND octet_length(p_category) BETWEEN 1 AND 64
+      AND octet_length(p_run) <= 36 AND p_iteration BETWEEN 0 AND 9223372036854775806
+      AND octet_length(p_source) BETWEEN 1 AND 64 AND {s}.is_json(p_metadata, 16384)
+      AND {s}.is_text(p_content, 1, 16384), 'memory');
   END IF;
   INSERT INTO {s}.memories SELECT p_id, o.key, p_kind, p_created, p_consolidated, p_category, p_run,
       p_iteration, p_source, p_metadata, p_content,
@@ -74,6 +82,7 @@ DECLARE n bigint;
 BEGIN
   IF session_user <> current_user THEN
     PERFORM {s}.demand(2, 'change memories');
+    PERFORM {s}.demand_value(p_time BETWEEN 0 AND 9223372036854775806, 'memory');
   END IF;
   UPDATE {s}.memories SET consolidated_ns = p_time WHERE id = p_id
     AND (session_user = current_user OR {s}.sees_owner(owner));
@@ -87,6 +96,8 @@ DECLARE n bigint;
 BEGIN
   IF session_user <> current_user THEN
     PERFORM {s}.demand(2, 'change memories');
+    PERFORM {s}.demand_value(octet_length(p_model) BETWEEN 1 AND 160
+      AND octet_length(p_vector) BETWEEN 1 AND 8192, 'vector');
   END IF;
   INSERT INTO {s}.memory_vectors
     SELECT id, owner, kind, created_ns, category, p_model, p_vector FROM {s}.memories

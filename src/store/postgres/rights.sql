@@ -130,6 +130,96 @@ BEGIN
   END IF;
 END $$;
 
+-- Values that a role may write: those of rules.c, so that no reader (row.c) takes the store for damaged. They
+-- are refused before a table is touched: "Failing row contains ..." would show the number of a claim.
+-- No text here has a backslash: what one means is a setting of the caller.
+CREATE FUNCTION {s}.demand_value(p_is_right boolean, p_what text) RETURNS void
+LANGUAGE plpgsql STABLE AS $$
+BEGIN
+  IF p_is_right IS NOT TRUE THEN
+    RAISE EXCEPTION 'a store keeps no such %: Rondo never writes it', p_what USING ERRCODE = 'RD002';
+  END IF;
+END $$;
+
+CREATE FUNCTION {s}.is_text(p_text bytea, p_low bigint, p_high bigint) RETURNS boolean
+LANGUAGE plpgsql IMMUTABLE AS $$
+BEGIN
+  RETURN octet_length(p_text) BETWEEN p_low AND p_high
+    AND position(decode('00', 'hex') IN p_text) = 0;
+END $$;
+
+-- Whether json_parse() reads it. What is no JSON at all ends with the error of PostgreSQL, which takes any
+-- depth.
+CREATE FUNCTION {s}.is_json(p_text bytea, p_high bigint) RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS $$
+DECLARE t text; escape CONSTANT text := chr(1);
+BEGIN
+  IF ({s}.is_text(p_text, 1, p_high)) IS NOT TRUE THEN
+    RETURN false;
+  END IF;
+  t := convert_from(p_text, 'UTF8');
+  PERFORM t::json;
+  IF length(t) - length(translate(t, '[{', '')) > 64 THEN
+    t := regexp_replace(translate(t, chr(92), escape), '"([^"' || escape || ']|' || escape || '.)*"', '', 'g');
+    t := regexp_replace(t, '[^]{}[]', '', 'g');
+    FOR i IN 1..64 LOOP
+      t := replace(replace(t, '[]', ''), '{}', '');
+      EXIT WHEN t = '';
+    END LOOP;
+    RETURN t = '';
+  END IF;
+  RETURN true;
+END $$;
+
+-- The same for an object in one line.
+CREATE FUNCTION {s}.is_object(p_text bytea, p_high bigint) RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS $$
+DECLARE t text;
+BEGIN
+  IF ({s}.is_json(p_text, p_high)) IS NOT TRUE THEN
+    RETURN false;
+  END IF;
+  t := convert_from(p_text, 'UTF8');
+  RETURN left(t, 1) = '{' AND right(t, 1) = '}' AND t !~ ('[' || chr(1) || '-' || chr(31) || ']');
+END $$;
+
+CREATE FUNCTION {s}.demand_claim(p_owner text, p_lease bigint, p_boot text) RETURNS void
+LANGUAGE plpgsql STABLE AS $$
+BEGIN
+  PERFORM {s}.demand_value(octet_length(p_owner) BETWEEN 1 AND 255
+    AND p_lease BETWEEN 1 AND 31622400000000000 AND octet_length(p_boot) <= 63, 'claim');
+END $$;
+
+CREATE FUNCTION {s}.demand_summary(p_status bigint, p_iteration bigint, p_limit bigint, p_met bigint,
+  p_total bigint, p_tokens bigint, p_cost bigint, p_warnings bigint, p_pause bigint) RETURNS void
+LANGUAGE plpgsql STABLE AS $$
+BEGIN
+  PERFORM {s}.demand_value(p_status BETWEEN 0 AND 9 AND p_iteration BETWEEN 0 AND 9223372036854775806
+    AND p_limit BETWEEN 0 AND 9223372036854775806 AND p_met BETWEEN 0 AND 4294967295
+    AND p_total BETWEEN 0 AND 4294967295 AND p_tokens >= -9223372036854775807
+    AND p_cost >= -9223372036854775807 AND p_warnings BETWEEN 0 AND 4294967295
+    AND p_pause BETWEEN 0 AND 2, 'state of a run');
+END $$;
+
+CREATE FUNCTION {s}.demand_events(p_times bigint[], p_types text[], p_data bytea[]) RETURNS void
+LANGUAGE plpgsql STABLE AS $$
+BEGIN
+  PERFORM {s}.demand_value(time BETWEEN 0 AND 9223372036854775806 AND octet_length(type) BETWEEN 1 AND 63
+      AND {s}.is_object(data, 16777216), 'event')
+    FROM unnest(p_times, p_types, p_data) AS e (time, type, data);
+END $$;
+
+CREATE FUNCTION {s}.demand_checkpoint(p_is_there boolean, p_seq bigint, p_iteration bigint, p_time bigint,
+  p_format bigint, p_size bigint, p_sha256 bytea, p_conditions bytea, p_custom bytea, p_fold bytea, p_state bytea)
+RETURNS void LANGUAGE plpgsql STABLE AS $$
+BEGIN
+  PERFORM {s}.demand_value(NOT p_is_there OR p_seq BETWEEN 0 AND 9223372036854775806
+    AND p_iteration BETWEEN 0 AND 9223372036854775806 AND p_time BETWEEN 0 AND 9223372036854775806
+    AND p_format BETWEEN 0 AND 4294967295 AND p_size BETWEEN 0 AND 67108864
+    AND octet_length(p_sha256) = 32 AND coalesce({s}.is_text(p_conditions, 0, 16777216), true)
+    AND coalesce({s}.is_text(p_custom, 0, 16777216), true)
+    AND coalesce({s}.is_text(p_fold, 0, 16777216), true)
+    AND coalesce(octet_length(p_state) <= 67108864, true), 'checkpoint');
+END $$;
+
 CREATE FUNCTION {s}.my_rights(OUT role text, OUT rank bigint, OUT agents text,
   OUT is_superuser boolean, OUT has_policies boolean) LANGUAGE plpgsql STABLE AS $$
 BEGIN
@@ -192,6 +282,13 @@ BEGIN
   IF pg_catalog.pg_has_role(p_role, (SELECT n.nspowner FROM pg_catalog.pg_namespace n
       WHERE n.oid = '{s}'::regnamespace), 'MEMBER') THEN
     RAISE EXCEPTION 'the role % is a superuser or the owner of the schema, and may do everything; use another one',
+      p_role USING ERRCODE = 'RD002';
+  END IF;
+  -- Row security, or the tables, mean nothing to them.
+  IF EXISTS (SELECT FROM pg_catalog.pg_roles r WHERE r.rolname = p_role AND r.rolbypassrls)
+      OR pg_catalog.pg_has_role(p_role, 'pg_read_all_data', 'MEMBER')
+      OR pg_catalog.pg_has_role(p_role, 'pg_write_all_data', 'MEMBER') THEN
+    RAISE EXCEPTION 'the role % sees or writes all tables of the database (BYPASSRLS, pg_read_all_data, pg_write_all_data); use another one',
       p_role USING ERRCODE = 'RD002';
   END IF;
   INSERT INTO {s}.rights VALUES (p_role, p_rank, p_agents) ON CONFLICT (role) DO UPDATE
@@ -283,5 +380,6 @@ BEGIN
         'revoke_rights') THEN 'INVOKER' ELSE 'DEFINER' END);
   END LOOP;
   REVOKE ALL ON ALL ROUTINES IN SCHEMA {s} FROM PUBLIC;
+  REVOKE ALL ON ALL TABLES IN SCHEMA {s} FROM PUBLIC;
   PERFORM {s}.apply_rights(r.role) FROM {s}.rights r JOIN pg_catalog.pg_roles u ON u.rolname = r.role;
 END $$;

@@ -282,14 +282,15 @@ DECLARE s text := ''; t text := '';
 BEGIN
   BEGIN
     SELECT system_identifier::text INTO s FROM pg_catalog.pg_control_system();
-  EXCEPTION WHEN OTHERS THEN NULL; -- Not everywhere allowed.
+  -- Not everywhere allowed. Other errors are the caller's doing, such as a stack that it has used up.
+  EXCEPTION WHEN insufficient_privilege OR undefined_function THEN NULL;
   END;
   IF pg_catalog.pg_is_in_recovery() THEN
     RETURN ''; -- Nothing is written here.
   END IF;
   BEGIN
     t := substr(pg_catalog.pg_walfile_name(pg_catalog.pg_current_wal_insert_lsn()), 1, 8);
-  EXCEPTION WHEN OTHERS THEN NULL;
+  EXCEPTION WHEN insufficient_privilege OR undefined_function THEN NULL;
   END;
   RETURN s || '/' || t;
 END $$;
@@ -298,6 +299,10 @@ END $$;
 -- transactions more, which a standby that took over may lack.
 CREATE FUNCTION {s}.note_system(p_system text) RETURNS void LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
+  -- Commits wait for the lock: a role gets it only when there is something to note.
+  IF NOT EXISTS (SELECT FROM {s}.meta m WHERE m.system <> p_system AND p_system = {s}.this_system()) THEN
+    RETURN;
+  END IF;
   LOCK TABLE {s}.events IN SHARE ROW EXCLUSIVE MODE;
   UPDATE {s}.meta SET system = p_system, base = greatest(base, collected,
       coalesce((SELECT max(position) FROM {s}.events), 0)) + 1099511627776
@@ -382,9 +387,12 @@ BEGIN
     p_monotonic := NULL;
     PERFORM {s}.demand(2, 'create runs');
     PERFORM {s}.demand_agent(p_agent, 'create runs of the agent');
-    IF p_id !~ '^[0-9a-f-]{36}$' THEN
-      RAISE EXCEPTION 'a run needs an id' USING ERRCODE = 'RD002';
-    END IF;
+    PERFORM {s}.demand_value(p_id ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$', 'id of a run');
+    PERFORM {s}.demand_value(octet_length(p_agent) BETWEEN 1 AND 128, 'name of an agent');
+    PERFORM {s}.demand_claim(p_owner, p_lease, p_boot);
+    PERFORM {s}.demand_summary(p_status, p_iteration, p_limit, p_met, p_total, p_tokens, p_cost,
+      p_warnings, p_pause);
+    PERFORM {s}.demand_events(p_times, p_types, p_data);
     IF p_parent <> '' AND NOT EXISTS (SELECT FROM {s}.runs x WHERE x.id = p_parent
         AND {s}.sees(x.agent_id)) THEN
       RAISE EXCEPTION 'there is no run %', p_parent USING ERRCODE = 'RD001';
@@ -437,6 +445,7 @@ BEGIN
     p_now := NULL;
     p_monotonic := NULL;
     PERFORM {s}.demand(2, 'claim runs');
+    PERFORM {s}.demand_claim(p_owner, p_lease, p_boot);
   END IF;
   SELECT * INTO r FROM {s}.runs x WHERE x.id = p_id;
   IF NOT FOUND OR session_user <> current_user AND NOT {s}.sees(r.agent_id) THEN
@@ -498,6 +507,7 @@ BEGIN
     p_now := NULL;
     p_monotonic := NULL;
     PERFORM {s}.demand(2, 'renew leases');
+    PERFORM {s}.demand_claim(p_owner, p_lease, '');
     claimer := session_user;
   END IF;
   PERFORM FROM {s}.runs WHERE owner = p_owner AND owner <> ''
@@ -531,6 +541,14 @@ BEGIN
     p_now := NULL;
     p_monotonic := NULL;
     PERFORM {s}.demand(2, 'commit');
+    PERFORM {s}.demand_value(p_lease BETWEEN 0 AND 31622400000000000, 'lease');
+    PERFORM {s}.demand_summary(p_status, p_iteration, p_limit, p_met, p_total, p_tokens, p_cost,
+      p_warnings, p_pause);
+    PERFORM {s}.demand_events(p_times, p_types, p_data);
+    PERFORM {s}.demand_checkpoint(c_number IS NOT NULL, c_seq, c_iteration, c_time, c_format, c_size,
+      c_sha256, c_conditions, c_custom, c_fold, c_state);
+    PERFORM {s}.demand_checkpoint(i_seq IS NOT NULL, i_seq, i_iteration, i_time, i_format, i_size,
+      i_sha256, i_conditions, i_custom, i_fold, i_state);
   END IF;
   IF (p_ordinal >= 0 AND p_ordinal + n < 1048576) IS NOT TRUE THEN
     RAISE EXCEPTION 'a transaction has too many events' USING ERRCODE = 'RD005';
@@ -622,6 +640,8 @@ BEGIN
   IF session_user <> current_user THEN
     p_now := NULL;
     PERFORM {s}.demand(2, 'send commands to runs');
+    PERFORM {s}.demand_value(octet_length(p_kind) BETWEEN 1 AND 63 AND {s}.is_text(p_data, 0, 16777216),
+      'command');
   END IF;
   SELECT key, agent_id INTO k, a FROM {s}.runs WHERE id = p_id FOR NO KEY UPDATE;
   IF NOT FOUND OR session_user <> current_user AND NOT {s}.sees(a) THEN
@@ -666,8 +686,18 @@ DECLARE now bigint; v bigint;
 BEGIN
   IF session_user <> current_user THEN
     p_now := NULL;
+    -- An array may begin with another index than 1, or have more than is looked at here.
+    p_kinds := ARRAY(SELECT unnest(p_kinds));
+    p_collections := ARRAY(SELECT unnest(p_collections));
+    p_keys := ARRAY(SELECT unnest(p_keys));
+    p_data := ARRAY(SELECT unnest(p_data));
+    p_versions := ARRAY(SELECT unnest(p_versions));
+    PERFORM {s}.demand_value(cardinality(p_collections) = cardinality(p_kinds)
+      AND cardinality(p_keys) = cardinality(p_kinds), 'change');
     FOR i IN 1..cardinality(p_kinds) LOOP
       PERFORM {s}.demand_document(p_collections[i], p_keys[i], (p_kinds[i] IN (0, 1)) IS NOT TRUE);
+      PERFORM {s}.demand_value({s}.is_text(p_keys[i], 1, 256)
+        AND (p_kinds[i] <> 0 OR {s}.is_json(p_data[i], 1048576)), 'document');
     END LOOP;
   END IF;
   -- In one order, whatever that of the changes is.
