@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The watch of a server that should not be busy while nothing happens. One thread waits for the
- * kernel to report that some process writes to the store, and tells the writer (writer_set_quiet)
- * whether its readers can rest or have to look for changes.
+ * The watch of a server that should not be busy while nothing happens. One thread waits until the
+ * store's own watch (store/watch.h) notices that some process writes, and tells the writer
+ * (writer_set_quiet) whether its readers can rest or have to look for changes.
  *
- * It must never be needed: where the kernel does not report writes, the writer is not quiet, and
- * readers look for changes as often as they do without a watch.
+ * It must never be needed: where writes are not noticed, the writer is not quiet, and readers look
+ * for changes as often as they do without a watch.
  */
 #pragma once
 

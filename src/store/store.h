@@ -36,6 +36,7 @@
 struct buf;
 struct clock;
 struct store;
+struct store_watch;
 
 /** Bytes of an owner's text form (see loop/owner.h), the NUL included. */
 #define STORE_OWNER_SIZE 256
@@ -400,6 +401,7 @@ typedef bool store_memory_owner_fn(const struct store_memory_owner *owner, void 
  */
 struct store_ops {
     const char *name; /**< "sqlite", "memory", ... */
+    bool is_local;    /**< only processes of one machine use a store */
 
     /** Close and release; nobody uses the store any more. */
     void (*close)(struct store *store);
@@ -497,10 +499,10 @@ struct store_ops {
     int (*last_position)(struct store *store, uint64_t *ret_position, struct rondo_error *err);
 
     /**
-     * Optional (NULL): a file that each process writes to when it changes the store; what it
-     * changed can be read some time after that. The store's.
+     * Optional (NULL): a watch that notices what any process writes (store/watch.h).
+     * @return owned by the caller, to be freed before the store is closed; NULL = there is none
      */
-    const char *(*change_file)(struct store *store);
+    struct store_watch *(*watch)(struct store *store);
 
     /**
      * Optional (NULL = the clock that the store was opened with): the time by the clock of the
@@ -621,7 +623,7 @@ struct store {
  */
 static inline bool store_is_shared(const struct store *store)
 {
-    return store->ops->change_file == NULL;
+    return !store->ops->is_local;
 }
 
 /** Close a store; NULL is allowed. */

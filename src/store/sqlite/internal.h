@@ -244,6 +244,8 @@ int sqlite_health(struct store *store, struct store_health *ret_health, struct r
 /* sqlite_gc.c */
 int sqlite_gc(struct store *store, const struct store_gc_request *request,
               struct store_gc_result *ret_result, struct rondo_error *err);
+/* watch.c */
+struct store_watch *sqlite_watch(struct store *store);
 /* sqlite_compact.c */
 /** Give unused space in the file back where that is safe; reports how much in the result. */
 int sqlite_compact(struct sqlite_store *store, struct store_gc_result *result,

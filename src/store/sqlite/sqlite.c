@@ -49,12 +49,6 @@ static void close_store(struct store *base)
     free(store);
 }
 
-/** The write-ahead log. */
-static const char *change_file(struct store *base)
-{
-    return ((struct sqlite_store *)base)->log_path;
-}
-
 static struct store_schema schema(struct store *base)
 {
     return ((struct sqlite_store *)base)->schema;
@@ -62,6 +56,7 @@ static struct store_schema schema(struct store *base)
 
 static const struct store_ops sqlite_ops = {
     .name = "sqlite",
+    .is_local = true,
     .close = close_store,
     .create_run = sqlite_create_run,
     .claim_run = sqlite_claim_run,
@@ -77,7 +72,7 @@ static const struct store_ops sqlite_ops = {
     .post = sqlite_post,
     .read_mail = sqlite_read_mail,
     .last_position = sqlite_last_position,
-    .change_file = change_file,
+    .watch = sqlite_watch,
     .record_policy = sqlite_record_policy,
     .read_policies = sqlite_read_policies,
     .change_documents = sqlite_change_documents,
