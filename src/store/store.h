@@ -299,6 +299,7 @@ struct store_change {
     const char *data;
     size_t data_len;
     int64_t if_version; /**< STORE_ANY_VERSION, 0 = only if absent, else only this version */
+    bool is_heartbeat;  /**< it only says that its writer lives: a watch need not notice it */
 };
 
 /** Which documents to read, in order of keys. */

@@ -128,8 +128,8 @@ static int reserve(const struct idempotency *idempotency, struct idempotency_slo
     write_record(idempotency, slot, NULL, &data);
     age_key(slot, by_age);
     struct store_change changes[] = {
-        {STORE_PUT, COLLECTION, slot->key, data.data, data.len, (int64_t)slot->version},
-        {STORE_PUT, COLLECTION_AGE, by_age, "{}", 2, STORE_ANY_VERSION},
+        {STORE_PUT, COLLECTION, slot->key, data.data, data.len, (int64_t)slot->version, false},
+        {STORE_PUT, COLLECTION_AGE, by_age, "{}", 2, STORE_ANY_VERSION, false},
     };
     struct store *store = idempotency->store;
     int r = store->ops->change_documents(store, changes, 2, ret_is_ours, err);
@@ -199,8 +199,8 @@ int idempotency_finish(const struct idempotency *idempotency, const struct idemp
         return 0;
     }
     write_record(idempotency, slot, answer, &data);
-    struct store_change change = {STORE_PUT, COLLECTION, slot->key,
-                                  data.data, data.len,   (int64_t)slot->version};
+    struct store_change change = {
+        STORE_PUT, COLLECTION, slot->key, data.data, data.len, (int64_t)slot->version, false};
     struct store *store = idempotency->store;
     return store->ops->change_documents(store, &change, 1, &is_applied, err);
 }
@@ -211,8 +211,8 @@ void idempotency_forget(const struct idempotency *idempotency, const struct idem
     bool is_applied = false;
     age_key(slot, by_age);
     struct store_change changes[] = {
-        {STORE_DELETE, COLLECTION, slot->key, NULL, 0, (int64_t)slot->version},
-        {STORE_DELETE, COLLECTION_AGE, by_age, NULL, 0, STORE_ANY_VERSION},
+        {STORE_DELETE, COLLECTION, slot->key, NULL, 0, (int64_t)slot->version, false},
+        {STORE_DELETE, COLLECTION_AGE, by_age, NULL, 0, STORE_ANY_VERSION, false},
     };
     struct store *store = idempotency->store;
     store->ops->change_documents(store, changes, 2, &is_applied, NULL);
@@ -248,10 +248,10 @@ size_t idempotency_prune(const struct idempotency *idempotency, int64_t now_ns)
     for (size_t i = 0; r == 0 && i < old->count; i++) {
         /* A key that was used again has a record by a later time, too; then it only loses its
          * protection early. */
-        changes[2 * i] = (struct store_change){STORE_DELETE, COLLECTION, old->keys[i] + 21,
-                                               NULL,         0,          STORE_ANY_VERSION};
+        changes[2 * i] = (struct store_change){
+            STORE_DELETE, COLLECTION, old->keys[i] + 21, NULL, 0, STORE_ANY_VERSION, false};
         changes[2 * i + 1] = (struct store_change){
-            STORE_DELETE, COLLECTION_AGE, old->keys[i], NULL, 0, STORE_ANY_VERSION};
+            STORE_DELETE, COLLECTION_AGE, old->keys[i], NULL, 0, STORE_ANY_VERSION, false};
     }
     if (r == 0 && old->count > 0) {
         store->ops->change_documents(store, changes, 2 * old->count, &is_applied, NULL);

@@ -344,8 +344,8 @@ int token_create(struct store *store, const struct token_spec *spec, char ret_to
     write_document(spec, ret_secret, &data);
     buf_printf(&entry, "{\"digest\":\"%s\"}", hex);
     struct store_change changes[] = {
-        {STORE_PUT, COLLECTION_NAMES, spec->name, entry.data, entry.len, 0},
-        {STORE_PUT, COLLECTION, hex, data.data, data.len, 0},
+        {STORE_PUT, COLLECTION_NAMES, spec->name, entry.data, entry.len, 0, false},
+        {STORE_PUT, COLLECTION, hex, data.data, data.len, 0, false},
     };
     bool is_applied = false;
     r = store->ops->change_documents(store, changes, 2, &is_applied, err);
@@ -401,9 +401,9 @@ int token_revoke(struct store *store, const char *name, struct rondo_error *err)
     }
     const char *hex = json_get_string(object, "digest", "-");
     struct store_change changes[] = {
-        {STORE_DELETE, COLLECTION_NAMES, name, NULL, 0, STORE_ANY_VERSION},
-        {STORE_DELETE, COLLECTION, hex, NULL, 0, STORE_ANY_VERSION},
-        {STORE_DELETE, COLLECTION_USE, hex, NULL, 0, STORE_ANY_VERSION},
+        {STORE_DELETE, COLLECTION_NAMES, name, NULL, 0, STORE_ANY_VERSION, false},
+        {STORE_DELETE, COLLECTION, hex, NULL, 0, STORE_ANY_VERSION, false},
+        {STORE_DELETE, COLLECTION_USE, hex, NULL, 0, STORE_ANY_VERSION, false},
     };
     bool is_applied = false;
     return store->ops->change_documents(store, changes, 3, &is_applied, err);
@@ -424,8 +424,8 @@ static int try_rotate(struct store *store, const char *hex, int64_t now_ns, int6
         return r;
     }
     const char *text = json_object_to_json_string_ext(token, JSON_C_TO_STRING_PLAIN);
-    struct store_change change = {STORE_PUT, COLLECTION,   hex,
-                                  text,      strlen(text), (int64_t)found.version};
+    struct store_change change = {
+        STORE_PUT, COLLECTION, hex, text, strlen(text), (int64_t)found.version, false};
     r = store->ops->change_documents(store, &change, 1, &is_applied, err);
     return r < 0 ? r : is_applied ? 1 : 0;
 }
@@ -563,7 +563,8 @@ void token_note_use(struct store *store, struct token_uses *uses, const char *he
     free(use.data);
     if (!is_fresh) {
         bool is_applied = false;
-        struct store_change change = {STORE_PUT, COLLECTION_USE, hex, "{}", 2, STORE_ANY_VERSION};
+        struct store_change change = {STORE_PUT, COLLECTION_USE,    hex,  "{}",
+                                      2,         STORE_ANY_VERSION, false};
         store->ops->change_documents(store, &change, 1, &is_applied, NULL);
     }
 }

@@ -230,8 +230,8 @@ static void lose_answer(struct api_world *world, const char *run_id)
         json_object_object_add(record.json, "run_id", json_object_new_string(run_id));
     }
     const char *text = json_object_to_json_string(record.json);
-    struct store_change change = {STORE_PUT, "idempotency", record.key,
-                                  text,      strlen(text),  STORE_ANY_VERSION};
+    struct store_change change = {STORE_PUT,    "idempotency",     record.key, text,
+                                  strlen(text), STORE_ANY_VERSION, false};
     assert_int_equal(
         world->store->ops->change_documents(world->store, &change, 1, &is_applied, NULL), 0);
     assert_true(is_applied);

@@ -424,8 +424,8 @@ TEST(the_last_use_of_a_token_is_noted_once_a_minute)
     token_note_use(store, &uses, grant.digest, clock_now(clock_system()));
     assert_int_equal(token_list(store, &list, NULL), 0);
     assert_null(strstr(buf_string(&list), "\"last_used\":null"));
-    struct store_change gone = {STORE_DELETE, "token-use", grant.digest,
-                                NULL,         0,           STORE_ANY_VERSION};
+    struct store_change gone = {STORE_DELETE,      "token-use", grant.digest, NULL, 0,
+                                STORE_ANY_VERSION, false};
     bool is_applied = false;
     assert_int_equal(store->ops->change_documents(store, &gone, 1, &is_applied, NULL), 0);
     token_note_use(store, &uses, grant.digest, clock_now(clock_system()));
