@@ -18,7 +18,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-#define THREAD_STACK ((size_t)64 * 1024)
+#define THREAD_STACK ((size_t)256 * 1024)
 
 struct quiet_watch {
     struct writer *writer;

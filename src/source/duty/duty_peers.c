@@ -72,6 +72,7 @@ static int change_own(struct duty *duty, enum store_change_kind kind, struct ron
         .data = "{}",
         .data_len = 2,
         .if_version = STORE_ANY_VERSION,
+        .is_heartbeat = kind == STORE_PUT,
     };
     return duty->store->ops->change_documents(duty->store, &change, 1, &is_applied, err);
 }
@@ -171,7 +172,10 @@ void duty_look_at_peers(struct duty *duty)
     if (look(duty, &err) < 0) {
         duty_log(duty, "%s", err.message); /* It is tried again with the next look. */
     }
-    duty->peers_at_ns = clock_monotonic(duty->clock) + writer_pace(writer, DUTY_PEERS_NS);
+    /* Others on a shared store see by it that this one lives. */
+    int64_t pace_ns =
+        store_is_shared(duty->store) ? DUTY_PEERS_NS : writer_pace(writer, DUTY_PEERS_NS);
+    duty->peers_at_ns = clock_monotonic(duty->clock) + pace_ns;
 }
 
 int duty_join_peers(struct duty *duty, struct rondo_error *err)

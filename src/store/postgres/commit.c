@@ -424,6 +424,7 @@ int postgres_commit(struct store *base, const struct store_batch *const *batches
     }
     if (r == 0) {
         memcpy(ret_results, results, count * sizeof(*results));
+        postgres_announce(group.store);
     }
     return r;
 }

@@ -181,7 +181,7 @@ static int identify(struct postgres_connection *connection, struct rondo_error *
     return r;
 }
 
-static int make_ready(struct postgres_connection *connection, struct rondo_error *err)
+int postgres_make_ready(struct postgres_connection *connection, struct rondo_error *err)
 {
     if (connection->db != NULL && (connection->is_broken || has_ended(connection))) {
         postgres_close(connection);
@@ -218,13 +218,13 @@ int postgres_begin(struct postgres_store *store, bool is_commit,
     struct postgres_connection *connection =
         is_commit ? choose(store, 0, commits)
                   : choose(store, commits, store->address.connections - commits);
-    int r = make_ready(connection, err);
+    int r = postgres_make_ready(connection, err);
     if (r == RONDO_ERR_IO && is_commit && connection != &store->connections[0]) {
         /* Perhaps the server has no connection left. The first one may be open. */
         pthread_mutex_unlock(&connection->mutex);
         connection = &store->connections[0];
         pthread_mutex_lock(&connection->mutex);
-        r = postgres_settle(make_ready(connection, err), err);
+        r = postgres_settle(postgres_make_ready(connection, err), err);
     }
     if (r < 0) {
         pthread_mutex_unlock(&connection->mutex);
@@ -232,6 +232,23 @@ int postgres_begin(struct postgres_store *store, bool is_commit,
     }
     *ret_connection = connection;
     return 0;
+}
+
+struct postgres_connection *postgres_begin_open(struct postgres_store *store)
+{
+    /* Those of commits are the last choice. */
+    for (unsigned i = store->address.connections; i-- > 0;) {
+        struct postgres_connection *connection = &store->connections[i];
+        if (pthread_mutex_trylock(&connection->mutex) != 0) {
+            continue;
+        }
+        if (connection->db != NULL && !connection->is_broken && !has_ended(connection)) {
+            connection->patience_ns = POSTGRES_PATIENCE_NS;
+            return connection;
+        }
+        pthread_mutex_unlock(&connection->mutex);
+    }
+    return NULL;
 }
 
 void postgres_end(struct postgres_connection *connection)

@@ -41,6 +41,16 @@ void postgres_add_changes(struct postgres_query *query, const struct postgres_st
     }
 }
 
+/** Whether they only say that a process lives: then nobody has to look. */
+static bool is_heartbeat(const struct store_change *changes, size_t count)
+{
+    bool is_all = true;
+    for (size_t i = 0; i < count; i++) {
+        is_all = is_all && changes[i].is_heartbeat;
+    }
+    return is_all;
+}
+
 int postgres_change_documents(struct store *base, const struct store_change *changes, size_t count,
                               bool *ret_is_applied, struct rondo_error *err)
 {
@@ -60,6 +70,9 @@ int postgres_change_documents(struct store *base, const struct store_change *cha
     auto_query struct postgres_query query = {0};
     postgres_add_changes(&query, store, changes, count);
     r = postgres_perform(store, &query, NULL, "change documents", &found);
+    if (r == 0 && !is_heartbeat(changes, count)) {
+        postgres_announce(store);
+    }
     if (r == 0 || r == POSTGRES_MISMATCH) {
         *ret_is_applied = r == 0;
         return 0;

@@ -36,6 +36,16 @@ struct postgres_connection {
 /** A statement was prepared, so the session knows it by its name. */
 #define POSTGRES_PREPARED 255
 
+/** What announces that this process has written; see announce.c. */
+struct postgres_announcer {
+    pthread_mutex_t mutex;
+    pthread_cond_t changed;
+    pthread_t thread;
+    bool has_thread; /**< from the first write on */
+    bool is_due;     /**< something was written that is not announced yet */
+    bool is_ending;
+};
+
 struct postgres_store {
     struct store base;
     struct pq_library pq;
@@ -53,6 +63,7 @@ struct postgres_store {
     struct postgres_connection *connections;
     unsigned commit_count; /**< the first ones, which are for commits */
     atomic_uint next;      /**< connection to wait for, when all are busy */
+    struct postgres_announcer announcer;
     /** The oldest transaction that was open when the last position was read, and since when; see
         find_end() in read.c. */
     atomic_llong oldest_open;
@@ -114,6 +125,10 @@ void postgres_query_fini(struct postgres_query *query);
 /** Lock a connection and open it if need be. On failure nothing is locked. */
 int postgres_begin(struct postgres_store *store, bool is_commit,
                    struct postgres_connection **ret_connection, struct rondo_error *err);
+/** Lock a connection that is open and that nobody uses. @return NULL: there is none */
+struct postgres_connection *postgres_begin_open(struct postgres_store *store);
+/** Open a connection unless it is open. The mutex is held, or nobody else has it. */
+int postgres_make_ready(struct postgres_connection *connection, struct rondo_error *err);
 /** Unlock. */
 void postgres_end(struct postgres_connection *connection);
 /** Close, if it is open. The mutex is held, or nobody else is left. */
@@ -250,7 +265,16 @@ void postgres_add_memory_change(struct postgres_query *query,
 /** Clear results. */
 void postgres_clear(const struct postgres_store *store, PGresult **results, size_t count);
 
+/* announce.c */
+/** Something was written: have other processes told soon. Any thread; does not wait. */
+void postgres_announce(struct postgres_store *store);
+void postgres_announcer_init(struct postgres_announcer *announcer);
+/** End the thread, and announce what is left. Connections are still open. */
+void postgres_announcer_fini(struct postgres_store *store);
+
 /* The operations, by file; see struct store_ops. */
+/* watch.c */
+struct store_watch *postgres_watch(struct store *store);
 /* run.c */
 /** The number by which this object proves that a claim of the run is its own. Not negative. */
 int64_t postgres_claim_number(const struct postgres_store *store, const char *run_id);

@@ -184,6 +184,7 @@ int postgres_change_memories(struct store *base, const struct store_memory_chang
     postgres_end(connection);
     if (r == 0) {
         *ret_changed = changed;
+        postgres_announce((struct postgres_store *)base);
     }
     return tries > 0 ? postgres_settle(r, err) : r;
 }

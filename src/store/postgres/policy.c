@@ -32,6 +32,7 @@ int postgres_record_policy(struct store *base, const struct store_policy_change 
         *ret_number = (uint64_t)postgres_number(&row, 0);
         *ret_is_new = postgres_flag(&row, 1);
         store->pq.clear(result);
+        postgres_announce(store);
     }
     return r;
 }

@@ -26,6 +26,7 @@
 static void close_store(struct store *base)
 {
     struct postgres_store *store = (struct postgres_store *)base;
+    postgres_announcer_fini(store);
     for (unsigned i = 0; i < store->address.connections; i++) {
         postgres_close(&store->connections[i]);
         pthread_mutex_destroy(&store->connections[i].mutex);
@@ -64,6 +65,7 @@ static const struct store_ops postgres_ops = {
     .read_mail = postgres_read_mail,
     .last_position = postgres_last_position,
     .now = postgres_now,
+    .watch = postgres_watch,
     .record_policy = postgres_record_policy,
     .read_policies = postgres_read_policies,
     .change_documents = postgres_change_documents,
@@ -113,6 +115,7 @@ static struct postgres_store *make_store(const struct pq_library *pq,
         int r = pthread_mutex_init(&store->connections[i].mutex, NULL);
         assert(r == 0);
     }
+    postgres_announcer_init(&store->announcer);
     for (size_t i = 0; i < PG_COUNT; i++) {
         store->sql[i] = postgres_schema_fill(store, postgres_statements[i]);
         uint64_t hash = hash_bytes(HASH_START, store->sql[i], strlen(store->sql[i]));

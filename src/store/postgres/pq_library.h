@@ -30,6 +30,7 @@
     X(isBusy)                   \
     X(nfields)                  \
     X(fname)                    \
+    X(notifies)                 \
     X(ntuples)                  \
     X(parameterStatus)          \
     X(pipelineSync)             \

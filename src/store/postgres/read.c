@@ -295,7 +295,11 @@ int postgres_post(struct store *base, const char *run_id, const char *kind, cons
     postgres_add_text(&query, run_id);
     postgres_add_text(&query, kind);
     postgres_add_string(&query, data);
-    return postgres_perform(store, &query, NULL, "record a command", err);
+    r = postgres_perform(store, &query, NULL, "record a command", err);
+    if (r == 0) {
+        postgres_announce(store);
+    }
+    return r;
 }
 
 int postgres_read_mail(struct store *base, const char *run_id, const char *owner,

@@ -128,6 +128,7 @@ static int perform_claim(struct postgres_store *store, struct postgres_query *qu
     }
     if (r == 0) {
         *ret_result = result;
+        postgres_announce(store);
     }
     return postgres_settle(r, err);
 }
@@ -181,10 +182,15 @@ int postgres_claim_run(struct store *base, const char *run_id, const struct stor
 int postgres_expire_lease(struct store *base, const char *run_id, uint64_t epoch,
                           struct rondo_error *err)
 {
+    struct postgres_store *store = (struct postgres_store *)base;
     auto_query struct postgres_query query = {.which = PG_RUN_EXPIRE};
     postgres_add_text(&query, run_id);
     postgres_add_unsigned(&query, epoch);
-    return postgres_perform_again((struct postgres_store *)base, &query, NULL, "end a lease", err);
+    int r = postgres_perform_again(store, &query, NULL, "end a lease", err);
+    if (r == 0) {
+        postgres_announce(store);
+    }
+    return r;
 }
 
 int postgres_renew_leases(struct store *base, const char *owner, int64_t lease_ns,

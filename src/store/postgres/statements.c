@@ -245,6 +245,7 @@ const char *const postgres_statements[PG_COUNT] = {
         " WHERE s.pid = pg_catalog.pg_backend_pid()),"
         " pg_catalog.inet_server_addr() IS NOT NULL,"
         " m.role, m.rank, m.agents, m.is_superuser, m.has_policies FROM {s}.my_rights() m",
+    [PG_NOTIFY] = "SELECT pg_catalog.pg_notify('rondo', $1)",
 
     [PG_RIGHTS_GRANT] = "SELECT {s}.grant_rights($1, $2, $3)",
     [PG_RIGHTS_REVOKE] = "SELECT {s}.revoke_rights($1)",

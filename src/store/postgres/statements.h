@@ -76,6 +76,7 @@ enum postgres_sql {
     PG_HEALTH,
     PG_HEALTH_CHECK,
     PG_SERVER,
+    PG_NOTIFY,
     PG_RIGHTS_GRANT,
     PG_RIGHTS_REVOKE,
     PG_RIGHTS_LIST,
