@@ -108,6 +108,7 @@ struct orchestrator {
     struct server_info server; /**< this one; of the scheduler's thread, as the next ones, but for
                                     its address, which is under the lock */
     int64_t beat_due_ns;       /**< monotonic; 0 = at once */
+    int64_t forget_due_ns;     /**< monotonic; 0 = at once */
     bool is_registered;
     bool is_name_lost;   /**< that was said */
     bool is_address_new; /**< under the lock */
@@ -231,6 +232,8 @@ int waiting_look(struct orchestrator *orchestrator, const char *run_id, struct r
 int registration_begin(struct orchestrator *orchestrator, struct rondo_error *err);
 /** Let others know that this server lives, when that is due. The lock is not held. */
 void registration_beat(struct orchestrator *orchestrator);
+/** How long the scheduler may rest until the next beat. INT64_MAX when none is due by the time. */
+int64_t registration_rest_ns(struct orchestrator *orchestrator);
 /** At the end, when no other thread is left. */
 void registration_end(struct orchestrator *orchestrator);
 

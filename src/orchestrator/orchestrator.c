@@ -193,6 +193,31 @@ static void end_quiet(void *context)
     orchestrator_wake(context);
 }
 
+/** Until the next turn. Others see by the beats that this server lives: they continue while it
+ * rests. The lock is held, and let go in between. */
+static void wait_for_turn(struct orchestrator *orchestrator)
+{
+    const struct clock *clock = clock_system();
+    int64_t until_ns = clock_monotonic(clock) + pause_ns(orchestrator);
+    while (!orchestrator->is_stopping) {
+        int64_t begun_ns = clock_monotonic(clock);
+        int64_t most_ns = pause_ns(orchestrator);
+        int64_t left_ns = until_ns - begun_ns < most_ns ? until_ns - begun_ns : most_ns;
+        int64_t beat_ns = registration_rest_ns(orchestrator);
+        if (left_ns <= beat_ns) {
+            orchestrator_wait(orchestrator, left_ns > 0 ? left_ns : 0);
+            return;
+        }
+        orchestrator_wait(orchestrator, beat_ns);
+        if (clock_monotonic(clock) - begun_ns < beat_ns) {
+            return; /* It was called. */
+        }
+        pthread_mutex_unlock(&orchestrator->lock);
+        registration_beat(orchestrator);
+        pthread_mutex_lock(&orchestrator->lock);
+    }
+}
+
 static void *scheduler_main(void *argument)
 {
     struct orchestrator *orchestrator = argument;
@@ -201,7 +226,7 @@ static void *scheduler_main(void *argument)
     while (!orchestrator->is_stopping) {
         look_ns = take_turn(orchestrator, look_ns);
         if (!orchestrator->is_stopping) {
-            orchestrator_wait(orchestrator, pause_ns(orchestrator));
+            wait_for_turn(orchestrator);
         }
     }
     pthread_mutex_unlock(&orchestrator->lock);

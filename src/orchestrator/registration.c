@@ -94,8 +94,20 @@ void registration_beat(struct orchestrator *orchestrator)
     }
     if (is_due) {
         orchestrator->beat_due_ns = now_ns + SERVER_BEAT_NS;
+    }
+    if (now_ns >= orchestrator->forget_due_ns) {
+        orchestrator->forget_due_ns = now_ns + SERVER_FORGET_NS;
         forget_old(orchestrator);
     }
+}
+
+int64_t registration_rest_ns(struct orchestrator *orchestrator)
+{
+    if (!orchestrator->is_registered || !store_is_shared(orchestrator_store(orchestrator))) {
+        return INT64_MAX;
+    }
+    int64_t left_ns = orchestrator->beat_due_ns - clock_monotonic(orchestrator_clock(orchestrator));
+    return left_ns > 0 ? left_ns : 0;
 }
 
 void registration_end(struct orchestrator *orchestrator)

@@ -192,6 +192,7 @@ static int put(struct store *store, const struct server_info *server, bool *ret_
         .data = buf_string(&data),
         .data_len = data.len,
         .if_version = (int64_t)server->document_version,
+        .is_heartbeat = server->document_version != 0,
     };
     return store->ops->change_documents(store, &change, 1, ret_is_applied, err);
 }

@@ -19,6 +19,8 @@ struct random;
 #define SERVER_LEASE_NS   INT64_C(20000000000)
 /** Servers that have not been seen for so long are forgotten. */
 #define SERVER_KEEP_NS INT64_C(86400000000000)
+/** Each server looks for those so often. */
+#define SERVER_FORGET_NS INT64_C(3600000000000)
 
 /** Bytes of an address and of a version that are kept, the NUL included. */
 #define SERVER_ADDRESS_SIZE 256
