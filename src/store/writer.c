@@ -48,7 +48,7 @@
 #define POLL_MIN_NS (10 * NS_PER_MS)
 #define POLL_MAX_NS (50 * NS_PER_MS)
 /** The same while no process writes to the store: only in case that is wrong. */
-#define POLL_QUIET_NS (30 * NS_PER_S)
+#define POLL_QUIET_NS (60 * NS_PER_S)
 
 /** One thread's commit that waits. */
 struct request {

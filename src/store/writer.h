@@ -56,7 +56,7 @@ void writer_set_quiet(struct writer *writer, bool is_quiet);
 
 bool writer_is_quiet(struct writer *writer);
 
-/** How long to wait before looking for changes: `pace_ns`, or 30 s when the writer is quiet. */
+/** How long to wait before looking for changes: `pace_ns`, or 60 s when the writer is quiet. */
 int64_t writer_pace(struct writer *writer, int64_t pace_ns);
 
 /** Who waits in another way and must be told when quiet ends. */

@@ -135,7 +135,7 @@ RIG_TEST(a_store_that_nobody_writes_to_becomes_quiet)
     struct quiet_rig *rig = *state;
     assert_int_equal(writer_pace(rig->writer, FOREVER_NS), FOREVER_NS);
     wait_for_quiet(rig);
-    assert_int_equal(writer_pace(rig->writer, NS_PER_S), 30 * NS_PER_S);
+    assert_int_equal(writer_pace(rig->writer, NS_PER_S), 60 * NS_PER_S);
     assert_int_equal(writer_pace(rig->writer, FOREVER_NS), FOREVER_NS);
 }
 
