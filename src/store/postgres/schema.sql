@@ -388,7 +388,7 @@ BEGIN
     PERFORM {s}.demand(2, 'create runs');
     PERFORM {s}.demand_agent(p_agent, 'create runs of the agent');
     PERFORM {s}.demand_value(p_id ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$', 'id of a run');
-    PERFORM {s}.demand_value(octet_length(p_agent) BETWEEN 1 AND 128, 'name of an agent');
+    PERFORM {s}.demand_value(p_agent ~ '^[A-Za-z0-9._-]{1,128}$', 'name of an agent');
     PERFORM {s}.demand_claim(p_owner, p_lease, p_boot);
     PERFORM {s}.demand_summary(p_status, p_iteration, p_limit, p_met, p_total, p_tokens, p_cost,
       p_warnings, p_pause);

@@ -253,6 +253,9 @@ Feature: Many machines share a store in PostgreSQL
     When I run `rondo gc --older-than 1s`
     Then the exit code is 2
     And stderr mentions "the role team may not"
+    When I run `rondo store copy "$RONDO_STORE" copy.db`
+    Then the exit code is 2
+    And stderr mentions "only the owner of the schema can copy or compare the store"
     When I run `rondo store grant team --as operator`
     Then the exit code is 2
     When I run `rondo doctor`

@@ -142,6 +142,8 @@ static const struct {
     {CREATE_OF("''", "'me'", "1000", "''", SUMMARY ", " NO_EVENTS), "RD006"},
     {CREATE_OF("'team-a' || repeat('x', 200)", "'me'", "1000", "''", SUMMARY ", " NO_EVENTS),
      "RD002"},
+    {CREATE_OF("'team-a1' || chr(10)", "'me'", "1000", "''", SUMMARY ", " NO_EVENTS), "RD002"},
+    {CREATE_OF("'team-a/1'", "'me'", "1000", "''", SUMMARY ", " NO_EVENTS), "RD002"},
     {CREATE_OF("'team-a1'", "''", "1000", "''", SUMMARY ", " NO_EVENTS), "RD002"},
     {CREATE_OF("'team-a1'", "repeat('x', 256)", "1000", "''", SUMMARY ", " NO_EVENTS), "RD002"},
     {CREATE_OF("'team-a1'", "'me'", "0", "''", SUMMARY ", " NO_EVENTS), "RD002"},
