@@ -98,8 +98,9 @@ struct orchestrator {
     bool is_crowd_escalated;        /**< those that waited then are escalated */
     const struct desks *seen_desks; /**< with which requests were routed last */
     uint64_t seen_desk_problem;
-    size_t damaged_runs;             /**< that the last scan could not read; of its thread */
-    size_t others;                   /**< runs whose process may die unnoticed; the same */
+    size_t damaged_runs;  /**< that the last scan could not read; of its thread */
+    size_t others;        /**< runs whose process may die unnoticed; the same */
+    int64_t lease_end_ns; /**< when the first of their leases is over; monotonic, the same */
     struct writer_listener listener; /**< to the end of quiet */
     bool is_writing_failing; /**< a run could not be committed, and nothing was written since */
     bool has_scheduler;

@@ -9,6 +9,7 @@
 #include "agent/spec/options.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/random.h"
 #include "handoff/inbox/index.h"
 #include "handoff/storage/clock.h"
 #include "orchestrator/internal.h"
@@ -23,6 +24,8 @@
 #define SCHEDULER_STACK_BYTES ((size_t)512 * 1024)
 /** How often the scheduler looks at the queue though nobody calls it, unless it can rest. */
 #define TURN_NS (200 * NS_PER_MS)
+/** After the end of a lease, within such a time servers look whether the run is free. */
+#define LEASE_END_SPREAD_NS (200 * NS_PER_MS)
 /** The same while runs are paused: one that a decision continues must not wait for long. */
 #define DECISION_TURN_NS (15 * NS_PER_MS)
 
@@ -109,6 +112,7 @@ static void check_writing(struct orchestrator *orchestrator)
 static void check_store(struct orchestrator *orchestrator)
 {
     struct rondo_error err = {0};
+    orchestrator->lease_end_ns = INT64_MAX / 2; /* Unless the scan finds one. */
     int r = decisions_scan(orchestrator, &err);
     if (r == 0) {
         audit_heads_scan(orchestrator);
@@ -142,6 +146,21 @@ static void look_at_decisions(struct orchestrator *orchestrator)
     executor_begin_queued(orchestrator);
 }
 
+/**
+ * When to look at the store next: after a while, or when the lease of a run that another process
+ * has is over. Leases that are renewed end later by then. Each server looks at a moment of
+ * its own, so that not all of them claim the same runs at once.
+ */
+static int64_t next_look(const struct orchestrator *orchestrator)
+{
+    int64_t now_ns = clock_monotonic(clock_system());
+    int64_t scan_ns = now_ns + orchestrator->options.scan_ns;
+    uint64_t share = random_u64(random_system()) % (uint64_t)LEASE_END_SPREAD_NS;
+    int64_t lease_ns = orchestrator->lease_end_ns + (int64_t)share;
+    lease_ns = lease_ns < now_ns + TURN_NS ? now_ns + TURN_NS : lease_ns;
+    return lease_ns < scan_ns ? lease_ns : scan_ns;
+}
+
 /** One turn. The lock is held, and let go in between. @return when to look at the store next */
 static int64_t take_turn(struct orchestrator *orchestrator, int64_t look_ns)
 {
@@ -162,7 +181,7 @@ static int64_t take_turn(struct orchestrator *orchestrator, int64_t look_ns)
     registration_beat(orchestrator);
     pthread_mutex_lock(&orchestrator->lock);
     executor_begin_queued(orchestrator);
-    return clock_monotonic(clock_system()) + orchestrator->options.scan_ns;
+    return next_look(orchestrator);
 }
 
 /** Whether nothing waits for this thread but changes of the store. The lock is held. */

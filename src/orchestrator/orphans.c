@@ -16,6 +16,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/** Later than any look at the store. */
+#define FAR_NS (INT64_C(86400) * NS_PER_S)
+
 /** What to do with a dead run. */
 enum fate { FATE_NONE, FATE_TAKE_OVER, FATE_CLOSE, FATE_PARK };
 
@@ -26,7 +29,8 @@ struct dead_runs {
     size_t count;
     size_t room;
     size_t damaged;
-    size_t others; /**< that other processes have */
+    size_t others;         /**< that other processes have */
+    int64_t lease_left_ns; /**< of the first of their leases to end */
 };
 
 static bool is_others(const struct orchestrator *orchestrator, const struct store_run *run)
@@ -45,8 +49,14 @@ static bool is_dead(const struct orchestrator *orchestrator, const struct store_
 static bool find_dead(const struct store_run *run, void *context)
 {
     struct dead_runs *finding = context;
-    finding->others += is_others(finding->orchestrator, run) ? 1 : 0;
+    const struct clock *clock = orchestrator_clock(finding->orchestrator);
+    bool is_of_others = is_others(finding->orchestrator, run);
+    finding->others += is_of_others ? 1 : 0;
     if (!is_dead(finding->orchestrator, run)) {
+        int64_t left_ns = run->lease_until_ns - clock_now(clock);
+        if (is_of_others && left_ns < finding->lease_left_ns) {
+            finding->lease_left_ns = left_ns;
+        }
         return true;
     }
     if (finding->count == finding->room) {
@@ -285,9 +295,11 @@ int orphans_scan(struct orchestrator *orchestrator, struct rondo_error *err)
     }
     struct store *store = orchestrator_store(orchestrator);
     struct store_run_query query = {.only_running = true, .damaged = take_damaged};
-    struct dead_runs finding = {.orchestrator = orchestrator};
+    struct dead_runs finding = {.orchestrator = orchestrator, .lease_left_ns = FAR_NS};
+    int64_t now_ns = clock_monotonic(clock_system());
     r = store->ops->list_runs(store, &query, find_dead, &finding, err);
     orchestrator->damaged_runs = finding.damaged;
+    orchestrator->lease_end_ns = now_ns + finding.lease_left_ns;
     orchestrator->others += finding.others;
     if (finding.count > 1) {
         qsort(finding.runs, finding.count, sizeof(*finding.runs), by_id);

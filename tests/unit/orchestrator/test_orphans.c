@@ -146,6 +146,31 @@ WORLD_TEST(a_process_that_dies_while_the_server_runs_is_noticed)
     wait_status(world, run_id, RONDO_MAX_ITERATIONS);
 }
 
+/** Have the run be that of a process on another machine, of which only the lease says anything. */
+static void give_to_another_machine(struct orchestrator_world *world, const char *run_id,
+                                    int64_t lease_ns)
+{
+    struct store *store = world->store;
+    const struct store_claim claim = {.owner = "elsewhere", .lease_ns = lease_ns};
+    struct store_claim_result result;
+    assert_int_equal(store->ops->expire_lease(store, run_id, 1, NULL), 0);
+    assert_int_equal(store->ops->claim_run(store, run_id, &claim, &result, NULL), 0);
+    assert_int_equal(result.outcome, STORE_CLAIMED);
+}
+
+WORLD_TEST(a_run_is_taken_over_when_its_lease_is_over_and_not_at_the_next_regular_look)
+{
+    struct orchestrator_world *world = *state;
+    char run_id[ID_SIZE];
+    leave_dead_run(world, "command", run_id);
+    give_to_another_machine(world, run_id, NS_PER_S);
+    world->options.scan_ns = LONG_LEASE_NS;
+
+    world_start(world);
+
+    wait_status(world, run_id, RONDO_MAX_ITERATIONS);
+}
+
 WORLD_TEST(a_process_that_dies_while_the_store_is_quiet_is_noticed)
 {
     struct orchestrator_world *world = *state;
