@@ -168,7 +168,7 @@ static bool is_kept(struct intake *intake, const char *role)
     return is_open;
 }
 
-static bool is_dead(const struct intake *intake, const char *owner)
+bool intake_owner_is_dead(const struct intake *intake, const char *owner)
 {
     return intake->is_dead == NULL ? owner_is_dead(owner) : intake->is_dead(intake->context, owner);
 }
@@ -185,7 +185,7 @@ static bool load_request(const struct start_request *request, const char *id, vo
     }
     if (strcmp(request->owner, intake->owner) == 0) {
         add_waiting(intake, request);
-    } else if (is_kept(intake, request->role) && is_dead(intake, request->owner)) {
+    } else if (is_kept(intake, request->role) && intake_owner_is_dead(intake, request->owner)) {
         loading->orphans = memory_resize(loading->orphans, loading->orphan_count + 1, ID_SIZE);
         memcpy(loading->orphans[loading->orphan_count++], id, ID_SIZE);
     }

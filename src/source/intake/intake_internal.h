@@ -153,5 +153,8 @@ int intake_claim(struct intake *intake, const struct start_request *request,
 /** The request ends, or waits again. */
 void intake_changes_end_claim(struct intake_changes *changes, const char *role, const char *run_id);
 
+/** Whether a process is gone, as far as is known. Any thread; calls no store. */
+bool intake_owner_is_dead(const struct intake *intake, const char *owner);
+
 /** Read what waits of this process and of dead ones into the index. `submitting` is held. */
 int intake_load(struct intake *intake, struct rondo_error *err);

@@ -4,9 +4,8 @@
  * becomes a run, its daemon counts what the others execute and start, and claims a place: a
  * document of the collection "start-claim", in one transaction with the role's turn (collection
  * "start-turn"), on condition that nobody else had a turn since the counting began. The claim ends
- * with the request, when the run is recorded as one that its server executes.
- *
- * A daemon that is alone counts in memory only.
+ * with the request, when the run is recorded as one that its server executes. A daemon that seems
+ * to be alone does the same: another one may join while it starts a run.
  */
 #include "base/memory.h"
 #include "orchestrator/assignment.h"
@@ -19,6 +18,8 @@
 #define TURN_COLLECTION "start-turn"
 /** Times that another daemon may have the turn first. */
 #define MOST_TRIES 5
+/** A run of a dead server that is not taken over for so long cannot be. */
+#define ABANDONED_NS (60 * NS_PER_S)
 
 static void claim_key(const char *role, const char *run_id, char ret_key[STORE_KEY_LEN + 1])
 {
@@ -30,29 +31,6 @@ void intake_changes_end_claim(struct intake_changes *changes, const char *role, 
     char key[STORE_KEY_LEN + 1];
     claim_key(role, run_id, key);
     intake_changes_delete(changes, CLAIM_COLLECTION, key, STORE_ANY_VERSION);
-}
-
-/* ---- Who else is there ---------------------------------------------------------------------- */
-
-struct daemon_search {
-    const char *owner;
-    bool is_found;
-};
-
-static bool see_daemon(const struct store_document *document, void *context)
-{
-    struct daemon_search *search = context;
-    search->is_found = strcmp(document->key, search->owner) != 0;
-    return !search->is_found;
-}
-
-/** Whether there may be another daemon: 1, 0, or a code. */
-static int has_others(struct intake *intake, struct rondo_error *err)
-{
-    struct daemon_search search = {.owner = intake->owner};
-    struct store_document_query query = {.collection = DAEMON_COLLECTION};
-    int r = intake->store->ops->read_documents(intake->store, &query, see_daemon, &search, err);
-    return r < 0 ? r : search.is_found;
 }
 
 /* ---- Counting ------------------------------------------------------------------------------- */
@@ -90,12 +68,22 @@ static bool note_claim(const struct store_document *document, void *context)
     return true;
 }
 
+/** Whether nobody will execute a run: its server died long ago, and no other has taken it over. */
+static bool is_abandoned(const struct share *share, const struct store_run *run,
+                         const struct assignment *assignment)
+{
+    int64_t since_ns =
+        run->lease_until_ns > run->updated_ns ? run->lease_until_ns : run->updated_ns;
+    return since_ns < clock_now(share->intake->clock) - ABANDONED_NS &&
+           intake_owner_is_dead(share->intake, assignment->server);
+}
+
 static bool count_run(const struct store_run *run, void *context)
 {
     struct share *share = context;
     const struct assignment *assignment = assignments_find(share->assignments, run->id);
     if (assignment != NULL && assignment->state != ASSIGNMENT_PAUSED && !is_here(share, run->id) &&
-        strcmp(run->id, share->own) != 0) {
+        strcmp(run->id, share->own) != 0 && !is_abandoned(share, run, assignment)) {
         share->elsewhere++;
     }
     return true;
@@ -189,11 +177,7 @@ static int try_claim(struct intake *intake, const struct start_request *request,
 int intake_claim(struct intake *intake, const struct start_request *request,
                  struct rondo_error *err)
 {
-    int r = has_others(intake, err);
-    if (r <= 0) {
-        return r < 0 ? r : 1;
-    }
-    r = 2;
+    int r = 2;
     for (int i = 0; r == 2 && i < MOST_TRIES; i++) {
         r = try_claim(intake, request, err);
     }

@@ -14,6 +14,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 struct intake_world {
     struct clock clock;
@@ -115,6 +117,22 @@ static inline int end_world(void **state)
     store_close(world->memory);
     free(world);
     return 0;
+}
+
+/** Give the world the name of a process that is gone. */
+static inline void world_name_dead(struct intake_world *world)
+{
+    int ends[2];
+    assert_int_equal(pipe(ends), 0);
+    pid_t child = fork();
+    if (child == 0) {
+        owner_new(&world->random, world->owner);
+        _exit(write(ends[1], world->owner, sizeof(world->owner)) < 0 ? 1 : 0);
+    }
+    assert_int_equal(read(ends[0], world->owner, sizeof(world->owner)), sizeof(world->owner));
+    close(ends[0]);
+    close(ends[1]);
+    assert_int_equal(waitpid(child, NULL, 0), child);
 }
 
 /** Submit an event of the source "fixer/test-1". @param key NULL = none */

@@ -565,26 +565,10 @@ TEST_IN_WORLD(requests_of_another_living_process_are_left_to_it)
     world_expect_run(world, "");
 }
 
-/** The name of a process that is gone. */
-static void name_dead_process(struct intake_world *world)
-{
-    int ends[2];
-    assert_int_equal(pipe(ends), 0);
-    pid_t child = fork();
-    if (child == 0) {
-        owner_new(&world->random, world->owner);
-        _exit(write(ends[1], world->owner, sizeof(world->owner)) < 0 ? 1 : 0);
-    }
-    assert_int_equal(read(ends[0], world->owner, sizeof(world->owner)), sizeof(world->owner));
-    close(ends[0]);
-    close(ends[1]);
-    assert_int_equal(waitpid(child, NULL, 0), child);
-}
-
 TEST_IN_WORLD(requests_of_a_dead_process_are_adopted)
 {
     struct intake_world *world = *state;
-    name_dead_process(world);
+    world_name_dead(world);
     world_open(world);
     world_submit(world, "fixer", "one", NULL);
     owner_new(&world->random, world->owner);
@@ -596,7 +580,7 @@ TEST_IN_WORLD(requests_of_a_dead_process_are_left_to_a_daemon_that_has_the_role)
 {
     struct intake_world *world = *state;
     struct queue_options queue = {.max_waiting = 3, .max_running = 1};
-    name_dead_process(world);
+    world_name_dead(world);
     world_open(world);
     intake_set_role(world->intake, "mover", &queue);
     world_submit(world, "mover", "one", NULL);

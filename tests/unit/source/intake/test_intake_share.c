@@ -132,6 +132,42 @@ TEST_IN_WORLD(three_daemons_together_stay_within_the_limit_of_the_role)
     end_beside(worlds[2]);
 }
 
+TEST_IN_WORLD(a_daemon_that_joins_while_another_one_starts_a_run_waits)
+{
+    struct intake_world *world = *state;
+    struct start_request request = {0};
+    struct start_request other = {0};
+    world_submit(world, "fixer", "one", "a");
+    assert_string_equal(world_next(world, &request), "one"); /* It saw no other daemon. */
+    struct intake_world *second = begin_beside(world, 9);
+    world_submit(second, "fixer", "two", "b");
+    assert_string_equal(world_next(second, &other), "");
+    assign(world, request.id, "running");
+    assert_int_equal(intake_started(world->intake, &request, NULL), 0);
+    second->now_ns += 2 * NS_PER_S;
+    assert_string_equal(world_next(second, &other), "");
+    start_request_fini(&request);
+    end_beside(second);
+}
+
+TEST_IN_WORLD(a_run_of_a_dead_server_that_nobody_takes_over_counts_for_a_minute_after_its_lease)
+{
+    struct intake_world *world = *state;
+    struct start_request request = {0};
+    char living[STORE_OWNER_SIZE];
+    memcpy(living, world->owner, sizeof(living));
+    world_name_dead(world);
+    assign(world, "01234567-89ab-7def-8123-456789abcdef", "running");
+    memcpy(world->owner, living, sizeof(living));
+    world_submit(world, "fixer", "one", "a");
+    assert_string_equal(world_next(world, &request), "");
+    world->now_ns += 119 * NS_PER_S; /* Of its lease, too. */
+    assert_string_equal(world_next(world, &request), "");
+    world->now_ns += 2 * NS_PER_S;
+    assert_string_equal(world_next(world, &request), "one");
+    start_request_fini(&request);
+}
+
 TEST_IN_WORLD(a_claim_that_a_dead_daemon_has_left_keeps_nobody_from_starting)
 {
     struct intake_world *world = *state;
