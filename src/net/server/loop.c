@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * The keeper: accepts, refuses what is too much, and watches the clock. Deadlines count from the
- * first byte of a request, so a client that trickles gains nothing.
+ * first byte of a request, so a client that trickles gains nothing. What has come and was not read
+ * yet is the server's delay, not the client's.
  *
  * Progress of an answer is what was given to the kernel less what the kernel still holds.
  */
@@ -245,23 +246,30 @@ static void check_sending(struct http_connection *connection, int64_t now)
     }
 }
 
+/** Whether the client waits for us: bytes of it lie in the kernel. */
+static bool is_unread(const struct http_connection *connection)
+{
+    int waiting = 0;
+    return ioctl(connection->fd, FIONREAD, &waiting) == 0 && waiting > 0;
+}
+
 static void check_timeouts(struct http_connection *connection, int64_t now)
 {
     const struct http_server_options *options = &connection->server->options;
     int64_t waited_ns = now - connection->since_ns;
     switch (connection->phase) {
     case HTTP_PHASE_FRESH:
-        if (waited_ns > options->request_ns) {
+        if (waited_ns > options->request_ns && !is_unread(connection)) {
             time_out(connection, false);
         }
         break;
     case HTTP_PHASE_REQUEST:
-        if (waited_ns > options->request_ns) {
+        if (waited_ns > options->request_ns && !is_unread(connection)) {
             time_out(connection, true);
         }
         break;
     case HTTP_PHASE_KEPT:
-        if (waited_ns > options->idle_ns) {
+        if (waited_ns > options->idle_ns && !is_unread(connection)) {
             time_out(connection, false);
         }
         break;

@@ -120,6 +120,50 @@ TEST(others_are_served_while_more_wait_than_there_are_threads)
     end_gated(&world, &gate);
 }
 
+static void stand_or_answer(void *context, struct http_exchange *exchange)
+{
+    if (http_exchange_query(exchange, "stand") != NULL) {
+        stand(context);
+    }
+    handle(NULL, exchange);
+}
+
+/** A connection that sends nothing is ended, which shows that the server has looked at all. */
+static void await_look(const struct http_server_world *world, struct hand_clock *hand)
+{
+    auto_buf struct buf bytes = {0};
+    uint64_t before = http_server_state(world->server).connections;
+    int fd = http_raw_connect(world->address);
+    wait_for_state(world->server, connections, before + 1);
+    pass_until_end(hand, fd, &bytes);
+    close(fd);
+}
+
+TEST(a_request_that_waits_for_a_busy_thread_is_not_late)
+{
+    struct gate gate = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
+    struct hand_clock hand;
+    hand_clock_init(&hand);
+    struct http_server_world world =
+        begin_with((struct http_server_options){.handler = stand_or_answer,
+                                                .context = &gate,
+                                                .clock = &hand.clock,
+                                                .request_ns = 200 * MS,
+                                                .threads = 1});
+    int first = send_request(&world, "GET /a?stand HTTP/1.1\r\nHost: h\r\n\r\n");
+    wait_until_standing(&gate, 1);
+    int second = send_request(&world, "GET /b HTTP/1.1\r\nHost: h\r\n\r\n");
+    wait_for_state(world.server, connections, 2);
+    await_look(&world, &hand);
+    await_look(&world, &hand);
+    open_gate(&gate);
+    read_answer(first, 200, "GET /a [stand=]");
+    read_answer(second, 200, "GET /b ");
+    close(first);
+    close(second);
+    end_gated(&world, &gate);
+}
+
 TEST(requests_of_a_connection_keep_their_order)
 {
     struct gate gate = {0};

@@ -108,6 +108,7 @@ static inline void serve(struct hub_world *world, struct hub_options options, in
     struct http_server_options http = {.listen = listen,
                                        .handler = stream,
                                        .context = world,
+                                       .request_ns = HTTP_RAW_PATIENCE_NS,
                                        .idle_ns = idle_ns,
                                        .clock = world->clock};
     assert_int_equal(http_server_start(&http, &world->server, NULL), 0);
