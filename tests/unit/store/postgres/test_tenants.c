@@ -325,6 +325,126 @@ SERVER_TEST(what_a_role_may_write_as_json_is_what_is_read)
     store_close(roles.owner);
 }
 
+/* ---- Scopes of collections --------------------------------------------------------------------
+ */
+
+/** A role, what it may do, and whether its rights are for all agents; else for those of team-a. */
+struct member {
+    int rank;
+    bool has_all;
+    PGconn *connection;
+};
+
+/** A document: the key, and whether it is of team-a. */
+struct sample {
+    const char *scope;
+    const char *key;
+    bool is_own;
+};
+
+static const struct sample samples[] = {
+    {"agent", "team-a1", true},    {"agent", "team-a1/x", true},
+    {"agent", "team-b1/x", false}, {"agent", "team-b1/team-a1", false},
+    {"agent", "/team-a1", false},  {"run", RUN_A, true},
+    {"run", RUN_A "/x", true},     {"run", RUN_B, false},
+    {"run", RUN_C, false}, /* Not there. */
+    {"run", "team-a1", false},     {"shared", "x", true},
+    {"all", "x", false},           {"all", "team-a1", false},
+    {"all", RUN_A, false},
+};
+
+/** What a role gets when it changes, locks and reads a document. */
+static void try_document(const struct member *member, const char *collection,
+                         const struct sample *sample, int reads, int writes)
+{
+    char sql[512];
+    bool sees = sample->is_own || member->has_all;
+    bool may_write = member->rank >= writes && (writes > 2 ? member->has_all : sees);
+    bool may_ask = member->rank >= reads && (member->has_all || strcmp(sample->scope, "all") != 0);
+    snprintf(sql, sizeof(sql), "SELECT count(*) FROM read_documents('%s', '%s', '%s ', false, 9)",
+             collection, sample->key, sample->key);
+    const char *answer = roles_perform(member->connection, sql);
+    if (strcmp(answer, !may_ask ? "RD006" : sees ? "=1" : "=0") != 0) {
+        fail_msg("rank %d, all %d: %s: %s", member->rank, member->has_all, sql, answer);
+    }
+    snprintf(sql, sizeof(sql),
+             "SELECT change_documents(NULL, '{0}', '{%s}', ARRAY['%s'::bytea], '{\"{}\"}', '{-1}')",
+             collection, sample->key);
+    answer = roles_perform(member->connection, sql);
+    if (strcmp(answer, may_write ? "=" : member->rank < 2 ? "42501" : "RD006") != 0) {
+        fail_msg("rank %d, all %d: %s: %s", member->rank, member->has_all, sql, answer);
+    }
+    snprintf(sql, sizeof(sql), "SELECT count(*) FROM lock_documents('{%s}', ARRAY['%s'::bytea])",
+             collection, sample->key);
+    answer = roles_perform(member->connection, sql);
+    if (strcmp(answer, may_write ? "=1" : member->rank < 2 ? "42501" : "RD006") != 0) {
+        fail_msg("rank %d, all %d: %s: %s", member->rank, member->has_all, sql, answer);
+    }
+}
+
+static void try_collection(const struct member members[5], const char *collection,
+                           const char *scope, int reads, int writes)
+{
+    char sql[256];
+    for (size_t i = 0; i < COUNT(samples); i++) {
+        if (strcmp(samples[i].scope, scope) == 0) {
+            snprintf(sql, sizeof(sql), "INSERT INTO documents VALUES ('%s', '%s', 1, 1, '{}')",
+                     collection, samples[i].key);
+            perform(sql);
+            for (int k = 0; k < 5; k++) {
+                try_document(&members[k], collection, &samples[i], reads, writes);
+            }
+        }
+    }
+}
+
+SERVER_TEST(each_collection_is_open_to_those_who_have_a_right_for_it)
+{
+    struct roles roles;
+    char reader[32];
+    char fleet[32];
+    roles_begin(&roles);
+    roles_make(reader, "all_reader");
+    roles_make(fleet, "fleet");
+    roles_grant(roles.owner, reader, STORE_READER, "*");
+    roles_grant(roles.owner, fleet, STORE_RUNNER, "*");
+    const struct member members[5] = {
+        {1, false, roles_connect(roles.reader)},  {2, false, roles_connect(roles.runner)},
+        {1, true, roles_connect(reader)},         {2, true, roles_connect(fleet)},
+        {3, true, roles_connect(roles.operator)},
+    };
+    PGresult *all = PQexec(by_hand, "SELECT name, scope, reads, writes FROM collections");
+    assert_true(PQntuples(all) > 40);
+    for (int i = 0; i < PQntuples(all); i++) {
+        try_collection(members, PQgetvalue(all, i, 0), PQgetvalue(all, i, 1),
+                       atoi(PQgetvalue(all, i, 2)), atoi(PQgetvalue(all, i, 3)));
+    }
+    PQclear(all);
+    for (int i = 0; i < 5; i++) {
+        PQfinish(members[i].connection);
+    }
+    store_close(roles.owner);
+}
+
+/* Their keys begin with the name of an agent or the id of a run. Whatever is new here is seen by
+ * tenants. */
+SERVER_TEST(few_collections_are_open_to_roles_for_some_agents)
+{
+    struct store *store = open_store();
+    assert_string_equal(
+        perform(
+            "SELECT string_agg(name, ' ' ORDER BY name) FROM collections WHERE scope = 'agent'"),
+        "budgets consolidations follow-up follow-up-due follow-up-guard lane");
+    assert_string_equal(
+        perform("SELECT string_agg(name, ' ' ORDER BY name) FROM collections WHERE scope = 'run'"),
+        "consolidation-due managed monitor-run orphan");
+    assert_string_equal(
+        perform(
+            "SELECT string_agg(name, ' ' ORDER BY name) FROM collections WHERE scope = 'shared'"),
+        "copy policies probe");
+    store_close(store);
+}
+
 /* ---- Locks ----------------------------------------------------------------------------------- */
 
 SERVER_TEST(a_reader_cannot_stop_commits)
