@@ -159,6 +159,8 @@ static int look(struct duty *duty, struct rondo_error *err)
     if (count > 0) {
         r = intake_adopt(duty->intake, err);
         duty_show_again(duty);
+    }
+    if (r == 0) { /* Else they stay gone, and the next look tries again. */
         drop_gone(duty);
     }
     free(gone);
