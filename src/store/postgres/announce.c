@@ -90,6 +90,9 @@ static void start_thread(struct postgres_store *store)
 void postgres_announce(struct postgres_store *store)
 {
     struct postgres_announcer *announcer = &store->announcer;
+    if (store->is_silent) {
+        return;
+    }
     pthread_mutex_lock(&announcer->mutex);
     announcer->is_due = true;
     if (!announcer->has_thread) {

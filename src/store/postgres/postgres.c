@@ -144,6 +144,7 @@ int store_postgres_open(const struct store_postgres_options *options, struct sto
         return r;
     }
     struct postgres_store *store = make_store(&pq, &address, options->clock);
+    store->is_silent = options->is_silent;
     r = postgres_schema_prepare(store, options->may_create, options->may_migrate, err);
     if (r < 0) {
         close_store(&store->base);

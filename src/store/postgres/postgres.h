@@ -17,6 +17,8 @@ struct store_postgres_options {
     const char *address;
     const char *schema; /**< NULL = that of the address */
     bool may_create;    /**< create the schema, else RONDO_ERR_NOT_FOUND */
+    bool is_silent;     /**< others are not told what it writes, and see it later: for tests that
+                             decide what goes over its connections */
     bool may_migrate;   /**< bring an older schema up to date, else RONDO_ERR_VERSION */
     const struct clock
         *clock; /**< NULL = the database's; else times are taken from it, for tests */

@@ -26,7 +26,7 @@ const char *perform(const char *sql)
 int try_open(const char *address, struct store **ret_store, struct rondo_error *err)
 {
     const struct store_postgres_options options = {
-        .address = address, .schema = schema, .may_create = true};
+        .address = address, .schema = schema, .may_create = true, .is_silent = true};
     return store_postgres_open(&options, ret_store, err);
 }
 
