@@ -188,6 +188,7 @@ int postgres_make_ready(struct postgres_connection *connection, struct rondo_err
     }
     int r = connection->db == NULL ? open_connection(connection, err) : 0;
     connection->patience_ns = POSTGRES_PATIENCE_NS;
+    connection->queued_bytes = 0;
     if (r == 0 && connection->store->is_prepared && !connection->is_identified) {
         r = identify(connection, err);
     }

@@ -131,7 +131,7 @@ int postgres_fail_late(struct postgres_connection *connection, const char *doing
                      "cannot %s: %s gave no answer within %lld s; see whether the server or the "
                      "network hangs",
                      doing, connection->store->address.shown,
-                     (long long)(connection->patience_ns / NS_PER_S));
+                     (long long)(postgres_patience_ns(connection) / NS_PER_S));
 }
 
 /**

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * What goes over a connection: queries in pipelines, their results, transactions. Every wait has a
- * deadline; after one that passed the connection is closed, because what the server does with the
- * statement is not known.
+ * deadline, which moves while bytes come or go; after one that passed the connection is closed,
+ * because what the server does with the statement is not known.
  *
  * What a connection performs more often is prepared, in the pipeline of its third use, and not
  * parsed again. Behind a pooler, which may give each transaction another session, statements are
@@ -43,9 +43,10 @@ static bool wait_for(const struct postgres_connection *connection, short events,
     }
 }
 
+/** The end of a wait, counted from the last time that bytes came or went. */
 static int64_t deadline_of(const struct postgres_connection *connection)
 {
-    return clock_monotonic(clock_system()) + connection->patience_ns;
+    return clock_monotonic(clock_system()) + postgres_patience_ns(connection);
 }
 
 /** Send what waits to be sent and the end of a pipeline. */
@@ -53,13 +54,12 @@ static int flush_all(struct postgres_connection *connection, const char *doing,
                      struct rondo_error *err)
 {
     const struct pq_library *pq = &connection->store->pq;
-    int64_t deadline = deadline_of(connection);
     int r;
     if (pq->pipelineSync(connection->db) != 1) {
         return postgres_fail(connection, NULL, doing, err);
     }
     while ((r = pq->flush(connection->db)) == 1) {
-        if (!wait_for(connection, POLLIN | POLLOUT, deadline)) {
+        if (!wait_for(connection, POLLIN | POLLOUT, deadline_of(connection))) {
             return postgres_fail_late(connection, doing, err);
         }
         /* The server may wait for its answers to be read before it reads further. */
@@ -113,6 +113,7 @@ static int queue_statement(struct postgres_connection *connection, struct postgr
                     : query->is_number[i] ? query->numbers[i]
                                           : query->values[i];
         lengths[i] = array != NULL ? (int)array->len : query->lengths[i];
+        connection->queued_bytes += (uint64_t)lengths[i];
     }
     int is_queued;
     if (use_name(connection, query)) {
@@ -131,9 +132,8 @@ static int next_result(struct postgres_connection *connection, PGresult **ret_re
                        const char *doing, struct rondo_error *err)
 {
     const struct pq_library *pq = &connection->store->pq;
-    int64_t deadline = deadline_of(connection);
     while (pq->isBusy(connection->db)) {
-        if (!wait_for(connection, POLLIN, deadline)) {
+        if (!wait_for(connection, POLLIN, deadline_of(connection))) {
             return postgres_fail_late(connection, doing, err);
         }
         if (pq->consumeInput(connection->db) != 1) {

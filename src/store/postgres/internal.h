@@ -29,7 +29,9 @@ struct postgres_connection {
     bool is_identified;  /**< the schema's version was looked at */
     int64_t version;     /**< and was this one */
     int64_t patience_ns; /**< how long to wait for an answer; that of postgres_begin() is short */
-    bool keeps_session;  /**< no pooler gives it the sessions of others */
+    uint64_t
+        queued_bytes;   /**< of parameters, since postgres_begin(): they need time of their own */
+    bool keeps_session; /**< no pooler gives it the sessions of others */
     unsigned char uses[PG_COUNT]; /**< of each statement, up to POSTGRES_PREPARED */
 };
 
@@ -52,6 +54,7 @@ struct postgres_store {
     struct postgres_address address;
     char *schema;              /**< quoted */
     unsigned char secret[16];  /**< random: what the numbers of claims are made of */
+    bool is_silent;            /**< announces nothing */
     bool is_prepared;          /**< the schema is there */
     bool is_new;               /**< and was made by this object */
     int64_t found;             /**< version of the schema; 0 = none */
@@ -174,6 +177,15 @@ void postgres_rollback(struct postgres_connection *connection);
 /** Wait of postgres_connection.patience_ns, and that of what takes long. */
 #define POSTGRES_PATIENCE_NS      (30 * NS_PER_S)
 #define POSTGRES_LONG_PATIENCE_NS (600 * NS_PER_S)
+/** Time beside that for each MiB of parameters, however slow the network and the server are. */
+#define POSTGRES_MIB_NS (4 * NS_PER_S)
+
+/** How long to wait for the next bytes of an answer, or until the next ones can be sent. */
+static inline int64_t postgres_patience_ns(const struct postgres_connection *connection)
+{
+    return connection->patience_ns +
+           (int64_t)(connection->queued_bytes / LIMIT_MIB) * POSTGRES_MIB_NS;
+}
 
 /** Times that a transaction which collided is tried. */
 #define POSTGRES_TRIES 8
