@@ -47,7 +47,7 @@
 /** Length of the name of a server, and of a label. */
 #define LIMIT_LABEL_LEN 63
 /** Labels of a server, or of the pool of a run. */
-#define LIMIT_LABELS 16
+#define LIMIT_LABELS 8
 /** Length of an agent id. */
 #define LIMIT_AGENT_ID_LEN 128
 /** Length of a condition's name. */

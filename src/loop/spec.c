@@ -5,6 +5,7 @@
 #include "base/ascii.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/text/labels.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -57,6 +58,7 @@ void loop_spec_fini(struct loop_spec *spec)
     free(spec->kind);
     free(spec->workspace);
     free(spec->policy);
+    free(spec->pool);
     free(spec->prompt);
     free(spec->agent);
     free(spec->coding);
@@ -95,6 +97,7 @@ struct loop_spec loop_spec_dup(const struct loop_spec *spec)
     copy.kind = memory_dup_string(spec->kind);
     copy.workspace = memory_dup_string(spec->workspace);
     copy.policy = memory_dup_string(spec->policy);
+    copy.pool = memory_dup_string(spec->pool);
     copy.prompt = memory_dup_string(spec->prompt);
     copy.agent = memory_dup_string(spec->agent);
     copy.coding = memory_dup_string(spec->coding);
@@ -266,5 +269,6 @@ int loop_spec_check(const struct loop_spec *spec, struct rondo_error *err)
                              ranges[i].option, number, ranges[i].low, ranges[i].high);
         }
     }
-    return check_environment(spec, err);
+    int r = labels_check(spec->pool, "pool", err);
+    return r < 0 ? r : check_environment(spec, err);
 }

@@ -44,6 +44,7 @@ struct loop_spec {
     char *kind;      /**< "command", "library", "role", "coding" or "prd" */
     char *workspace; /**< absolute path */
     char *policy;    /**< absolute path of a policy file or folder; NULL = the store's */
+    char *pool;      /**< labels that a server must have to execute it; NULL = none */
     char *prompt;    /**< or NULL */
     char *agent;     /**< kind "role": what agent/spec/config.h keeps, JSON; or NULL */
     char *coding; /**< kind "coding": the record of a coding agent (worker/coding/record.h), JSON */

@@ -25,6 +25,7 @@ static const struct {
     {"kind", KIND_TEXT, offsetof(struct loop_spec, kind)},
     {"workspace", KIND_TEXT, offsetof(struct loop_spec, workspace)},
     {"policy", KIND_TEXT, offsetof(struct loop_spec, policy)},
+    {"pool", KIND_TEXT, offsetof(struct loop_spec, pool)},
     {"prompt", KIND_TEXT, offsetof(struct loop_spec, prompt)},
     {"agent", KIND_JSON, offsetof(struct loop_spec, agent)},
     {"coding", KIND_JSON, offsetof(struct loop_spec, coding)},

@@ -26,7 +26,7 @@ TEST(what_a_shell_or_sql_would_understand_is_no_label)
     }
 }
 
-TEST(there_are_16_labels_at_most)
+TEST(there_are_8_labels_at_most)
 {
     char list[LABELS_SIZE + 8] = "a";
     for (int i = 1; i < LIMIT_LABELS; i++) {
