@@ -42,6 +42,24 @@ bool owner_is_alive(const char *owner)
     return parse(owner, &process) && host_is_alive(&process);
 }
 
+void owner_host(const char *owner, char ret_host[OWNER_HOST_SIZE])
+{
+    struct host_process process;
+    ret_host[0] = '\0';
+    if (parse(owner, &process)) {
+        snprintf(ret_host, OWNER_HOST_SIZE, "%s", process.host);
+    }
+}
+
+bool owner_is_here(const char *owner)
+{
+    struct host_process self;
+    char host[OWNER_HOST_SIZE];
+    host_describe_self(&self);
+    owner_host(owner, host);
+    return strcmp(host, self.host) == 0;
+}
+
 void owner_name(const char *owner, char *ret_text)
 {
     struct host_process process;

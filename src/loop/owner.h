@@ -28,6 +28,14 @@ bool owner_is_dead(const char *owner);
 /** Whether the named process certainly runs, on this machine. False whenever it cannot be known. */
 bool owner_is_alive(const char *owner);
 
+/** Whether the named process is or was on this machine, going by the host's name. */
+bool owner_is_here(const char *owner);
+
+/** Bytes of the name of a host, the NUL included. */
+#define OWNER_HOST_SIZE 65
+/** The host of the named process; "" when it cannot be read. */
+void owner_host(const char *owner, char ret_host[OWNER_HOST_SIZE]);
+
 /** Bytes that owner_describe writes at most. */
 #define OWNER_DESCRIPTION_SIZE 256
 

@@ -16,28 +16,89 @@
 
 static const char *const state_names[] = {"queued", "running", "paused"};
 
-int assignment_put(struct orchestrator *orchestrator, const char *run_id,
-                   enum assignment_state state, const char *by, struct rondo_error *err)
+static void encode(struct runtime *runtime, enum assignment_state state, int64_t since_ns,
+                   const char *by, const struct placement *place, struct buf *ret_data)
 {
-    auto_buf struct buf data = {0};
-    struct json_writer writer = json_writer(&data);
+    struct json_writer writer = json_writer(ret_data);
     json_begin_object(&writer, NULL);
     json_write_string(&writer, "state", state_names[state]);
-    json_write_int(&writer, "since", clock_now(orchestrator_clock(orchestrator)));
+    json_write_int(&writer, "since", since_ns);
     json_write_string(&writer, "by", by == NULL ? "" : by);
-    json_write_string(&writer, "owner", runtime_owner(orchestrator->options.runtime));
+    json_write_string(&writer, "owner", runtime_owner(runtime));
+    json_write_string(&writer, "agent", place->agent == NULL ? "" : place->agent);
+    if (place->pool != NULL && place->pool[0] != '\0') {
+        json_write_string(&writer, "pool", place->pool);
+    }
+    if (place->workspace != NULL) {
+        json_write_string(&writer, "workspace", place->workspace);
+    }
     json_end_object(&writer);
+}
+
+static int put_since(struct runtime *runtime, const char *run_id, enum assignment_state state,
+                     int64_t since_ns, const char *by, const struct placement *place,
+                     int64_t if_version, bool *ret_is_applied, struct rondo_error *err)
+{
+    auto_buf struct buf data = {0};
+    encode(runtime, state, since_ns, by, place, &data);
     struct store_change change = {
         .kind = STORE_PUT,
         .collection = ASSIGNMENT_COLLECTION,
         .key = run_id,
         .data = buf_string(&data),
         .data_len = data.len,
-        .if_version = STORE_ANY_VERSION,
+        .if_version = if_version,
     };
-    struct store *store = orchestrator_store(orchestrator);
+    struct store *store = runtime_store(runtime);
+    return store->ops->change_documents(store, &change, 1, ret_is_applied, err);
+}
+
+static int put(struct runtime *runtime, const char *run_id, enum assignment_state state,
+               const char *by, const struct placement *place, int64_t if_version,
+               bool *ret_is_applied, struct rondo_error *err)
+{
+    return put_since(runtime, run_id, state, clock_now(runtime_clock(runtime)), by, place,
+                     if_version, ret_is_applied, err);
+}
+
+int assignment_put(struct orchestrator *orchestrator, const char *run_id,
+                   enum assignment_state state, const char *by, const struct placement *place,
+                   struct rondo_error *err)
+{
     bool is_applied = false;
-    return store->ops->change_documents(store, &change, 1, &is_applied, err);
+    return put(orchestrator->options.runtime, run_id, state, by, place, STORE_ANY_VERSION,
+               &is_applied, err);
+}
+
+int assignment_take(struct orchestrator *orchestrator, const struct assignment *assignment,
+                    bool *ret_is_taken, struct rondo_error *err)
+{
+    const struct placement place = assignment_placement(assignment);
+    return put(orchestrator->options.runtime, assignment->run_id, ASSIGNMENT_RUNNING,
+               assignment->by, &place, (int64_t)assignment->version, ret_is_taken, err);
+}
+
+int assignment_requeue(struct orchestrator *orchestrator, const struct assignment *assignment,
+                       bool *ret_is_queued, struct rondo_error *err)
+{
+    const struct placement place = assignment_placement(assignment);
+    return put_since(orchestrator->options.runtime, assignment->run_id, ASSIGNMENT_QUEUED,
+                     assignment->since_ns, assignment->by, &place, (int64_t)assignment->version,
+                     ret_is_queued, err);
+}
+
+int assignment_hand_over(struct runtime *runtime, struct loop *loop, const char *by,
+                         struct rondo_error *err)
+{
+    bool is_applied = false;
+    const struct placement place = placement_of(loop_spec(loop));
+    int r = put(runtime, loop_run_id(loop), ASSIGNMENT_QUEUED, by, &place, STORE_ANY_VERSION,
+                &is_applied, err);
+    if (r == 0) {
+        loop_look_ahead(loop);
+        r = loop_park(loop, err);
+    }
+    return r;
 }
 
 int assignment_remove(struct orchestrator *orchestrator, const char *run_id,
@@ -68,7 +129,8 @@ int assignment_disown(struct orchestrator *orchestrator, const char *run_id,
 /* ---- Reading -------------------------------------------------------------------------------- */
 
 /** Whatever is wrong with one makes it queued. */
-static void decode(const struct store_document *document, struct assignment *ret_assignment)
+static void decode(const struct store_document *document, bool keeps_workspace,
+                   struct assignment *ret_assignment)
 {
     auto_json struct json_object *root = NULL;
     json_parse(document->data, strlen(document->data), &root, NULL);
@@ -83,13 +145,30 @@ static void decode(const struct store_document *document, struct assignment *ret
     snprintf(ret_assignment->by, sizeof(ret_assignment->by), "%s", json_get_string(root, "by", ""));
     snprintf(ret_assignment->server, sizeof(ret_assignment->server), "%s",
              json_get_string(root, "owner", ""));
+    snprintf(ret_assignment->agent, sizeof(ret_assignment->agent), "%s",
+             json_get_string(root, "agent", ""));
+    snprintf(ret_assignment->pool, sizeof(ret_assignment->pool), "%s",
+             json_get_string(root, "pool", ""));
+    ret_assignment->version = document->version;
+    if (keeps_workspace) {
+        ret_assignment->workspace = memory_dup_string(json_get_string(root, "workspace", NULL));
+    }
 }
 
 struct assignment_list {
     struct assignment *list;
     size_t count;
     size_t room;
+    bool keeps_workspace;
 };
+
+void assignment_list_free(struct assignment *list, size_t count)
+{
+    for (size_t i = 0; list != NULL && i < count; i++) {
+        free(list[i].workspace);
+    }
+    free(list);
+}
 
 static bool read_document(const struct store_document *document, void *context)
 {
@@ -99,7 +178,7 @@ static bool read_document(const struct store_document *document, void *context)
         reading->list = memory_resize(reading->list, reading->room, sizeof(*reading->list));
     }
     if (id_is_valid(document->key)) {
-        decode(document, &reading->list[reading->count++]);
+        decode(document, reading->keeps_workspace, &reading->list[reading->count++]);
     }
     return true;
 }
@@ -107,11 +186,11 @@ static bool read_document(const struct store_document *document, void *context)
 static int read_all(struct store *store, const char *run_id, struct assignment_list *ret_reading,
                     struct rondo_error *err)
 {
-    struct assignment_list reading = {0};
+    struct assignment_list reading = {.keeps_workspace = run_id == NULL};
     struct store_document_query query = {.collection = ASSIGNMENT_COLLECTION, .key = run_id};
     int r = store->ops->read_documents(store, &query, read_document, &reading, err);
     if (r < 0) {
-        free(reading.list);
+        assignment_list_free(reading.list, reading.count);
         return r;
     }
     *ret_reading = reading;
@@ -184,7 +263,7 @@ static bool add(const struct store_document *document, void *context)
         return true;
     }
     known = memory_new_zero(1, sizeof(*known));
-    decode(document, &known->assignment);
+    decode(document, false, &known->assignment);
     HASH_ADD_STR(assignments->known, assignment.run_id, known);
     return true;
 }

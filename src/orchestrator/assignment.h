@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include "base/text/labels.h"
 #include "loop/owner.h"
 #include "store/store.h"
 
@@ -26,19 +27,54 @@ struct assignment {
     enum assignment_state state;
     int64_t since_ns;
     char by[ASSIGNMENT_BY_SIZE];
-    char server[STORE_OWNER_SIZE]; /**< owner name of the one that wrote it */
+    char server[STORE_OWNER_SIZE];      /**< owner name of the one that wrote it */
+    uint64_t version;                   /**< of the document */
+    char agent[LIMIT_AGENT_ID_LEN + 1]; /**< "" in documents of older programs */
+    char pool[LABELS_SIZE];             /**< labels that a server must have; "" = none */
+    char *workspace;                    /**< of lists only, theirs; NULL = unknown */
 };
+
+/** What of a run decides who may execute it, and when. Texts are borrowed; NULL = unknown. */
+struct placement {
+    const char *agent;
+    const char *pool;
+    const char *workspace;
+};
+
+/** Borrowed from the assignment. */
+static inline struct placement assignment_placement(const struct assignment *assignment)
+{
+    return (struct placement){
+        .agent = assignment->agent,
+        .pool = assignment->pool,
+        .workspace = assignment->workspace,
+    };
+}
 
 /** Whether its server is certainly dead: then the next one takes it over. */
 bool assignment_is_dead(const struct assignment *assignment);
+
+struct loop;
+struct runtime;
+
+/**
+ * Park a run of this process and put it in the queue of all servers.
+ * @param loop new; loop_free() it afterwards
+ * @param by   the requester
+ */
+int assignment_hand_over(struct runtime *runtime, struct loop *loop, const char *by,
+                         struct rondo_error *err);
 
 /** Read that of one run. @return 1, 0 when there is none, or a negative code */
 int assignment_read(struct store *store, const char *run_id, struct assignment *ret_assignment,
                     struct rondo_error *err);
 
-/** All of them, in the order in which they were made. @param ret_list free() */
+/** All of them, in the order in which they were made. @param ret_list assignment_list_free() */
 int assignment_list(struct store *store, struct assignment **ret_list, size_t *ret_count,
                     struct rondo_error *err);
+
+/** NULL is allowed. */
+void assignment_list_free(struct assignment *list, size_t count);
 
 /** Those of a store by run. */
 struct assignments;

@@ -49,14 +49,17 @@ static struct run_entry *find_ended(struct orchestrator *orchestrator, const cha
 
 /* ---- Executing ------------------------------------------------------------------------------ */
 
-/** Reserve a place on a thread or in the queue, which is counted then. The lock is held. */
-static enum orchestrator_answer reserve(struct orchestrator *orchestrator)
+/**
+ * Reserve a place on a thread or in the queue, which is counted then. The lock is held.
+ * @param fits this server may execute the run; else it waits for another one
+ */
+static enum orchestrator_answer reserve(struct orchestrator *orchestrator, bool fits)
 {
     if (orchestrator->is_draining) {
         return ORCHESTRATOR_DRAINING;
     }
-    if (orchestrator->running < orchestrator->admission.max_loops &&
-        executor_next_queued(orchestrator) == NULL) {
+    if (fits && orchestrator->running < orchestrator->admission.max_loops &&
+        !executor_has_queued(orchestrator)) {
         orchestrator->running++;
         return ORCHESTRATOR_STARTED;
     }
@@ -109,17 +112,19 @@ static int begin_and_wait(struct orchestrator *orchestrator, struct task *task,
 static int queue_loop(struct orchestrator *orchestrator, struct loop *loop, struct run_entry *entry,
                       const char *by, struct rondo_error *err)
 {
-    int r = assignment_put(orchestrator, loop_run_id(loop), ASSIGNMENT_QUEUED, by, err);
-    if (r == 0) {
-        loop_look_ahead(loop);
-        r = loop_park(loop, err);
-    }
+    const struct placement place = placement_of(loop_spec(loop));
+    int r = assignment_hand_over(orchestrator->options.runtime, loop, by, err);
     pthread_mutex_lock(&orchestrator->lock);
     orchestrator->queued--;
     if (r == 0 && entry == NULL) {
-        entry_add(orchestrator, loop_run_id(loop), ENTRY_QUEUED, by);
+        entry = entry_find(orchestrator, loop_run_id(loop)); /* It may have been taken already. */
+        entry = entry == NULL ? entry_add(orchestrator, loop_run_id(loop), ENTRY_QUEUED, by) : NULL;
     } else if (r == 0) {
+        entry->is_taken = false;
         entry_set(orchestrator, entry, ENTRY_QUEUED);
+    }
+    if (r == 0 && entry != NULL) {
+        entry_place(orchestrator, entry, &place);
     }
     pthread_cond_broadcast(&orchestrator->changed);
     pthread_mutex_unlock(&orchestrator->lock);
@@ -142,7 +147,8 @@ static int create_queued(struct orchestrator *orchestrator, const struct loop_sp
     struct loop_opening opening = {0};
     struct loop_parts parts = orchestrator->parts;
     parts.by = by;
-    int r = executor_check(orchestrator, spec, err);
+    /* Whether another server can run the bodies is its affair. */
+    int r = placement_fits(orchestrator, spec->pool) ? executor_check(orchestrator, spec, err) : 0;
     if (r == 0) {
         r = loop_start(&parts, spec, &loop, &opening, err);
     }
@@ -166,7 +172,8 @@ int orchestrator_run(struct orchestrator *orchestrator, const struct loop_spec *
         return r;
     }
     pthread_mutex_lock(&orchestrator->lock);
-    enum orchestrator_answer place = reserve(orchestrator);
+    enum orchestrator_answer place =
+        reserve(orchestrator, placement_fits(orchestrator, spec->pool));
     pthread_mutex_unlock(&orchestrator->lock);
     if (place == ORCHESTRATOR_STARTED) {
         struct task task = {.orchestrator = orchestrator, .spec = loop_spec_dup(spec)};
@@ -290,7 +297,7 @@ static int resume_queued(struct orchestrator *orchestrator, const struct task *t
         executor_resume(orchestrator, task->entry->run_id, by, &task->limits, &loop, &opening, err);
     if (r == 0 && opening.is_held) {
         *ret_answer = ORCHESTRATOR_HELD;
-    } else if (r == 0) {
+    } else if (r == 0 && placement_fits(orchestrator, loop_spec(loop)->pool)) {
         r = executor_check(orchestrator, loop_spec(loop), err);
     }
     if (r == 0 && !opening.is_held) {
@@ -305,12 +312,15 @@ static int resume_queued(struct orchestrator *orchestrator, const struct task *t
     return r;
 }
 
-/** The run is nobody's: take it. The lock is held, and let go. */
-static int resume_free(struct orchestrator *orchestrator, const char *run_id,
+/**
+ * The run is nobody's: take it. The lock is held, and let go.
+ * @param fits this server may execute it
+ */
+static int resume_free(struct orchestrator *orchestrator, const char *run_id, bool fits,
                        struct run_entry *entry, const struct loop_limits *limits, const char *by,
                        enum orchestrator_answer *ret_answer, struct rondo_error *err)
 {
-    enum orchestrator_answer place = reserve(orchestrator);
+    enum orchestrator_answer place = reserve(orchestrator, fits);
     if (place != ORCHESTRATOR_STARTED && place != ORCHESTRATOR_QUEUED) {
         pthread_mutex_unlock(&orchestrator->lock);
         *ret_answer = place;
@@ -346,8 +356,9 @@ static int resume_free(struct orchestrator *orchestrator, const char *run_id,
     return r;
 }
 
-/** @param has_ended its row says so @return 0, RESUME_AGAIN or a negative code */
-static int resume(struct orchestrator *orchestrator, const char *run_id, bool has_ended,
+/** @param has_ended its row says so @param fits this server may execute it
+ * @return 0, RESUME_AGAIN or a negative code */
+static int resume(struct orchestrator *orchestrator, const char *run_id, bool has_ended, bool fits,
                   const struct loop_limits *limits, const char *by,
                   enum orchestrator_answer *ret_answer, struct rondo_error *err)
 {
@@ -355,7 +366,7 @@ static int resume(struct orchestrator *orchestrator, const char *run_id, bool ha
     struct run_entry *entry =
         has_ended ? find_ended(orchestrator, run_id) : find_unchanging(orchestrator, run_id);
     if (entry == NULL || entry->state == ENTRY_PAUSED) {
-        return resume_free(orchestrator, run_id, entry, limits, by, ret_answer, err);
+        return resume_free(orchestrator, run_id, fits, entry, limits, by, ret_answer, err);
     }
     bool is_queued = entry->state == ENTRY_QUEUED;
     pthread_mutex_unlock(&orchestrator->lock);
@@ -365,6 +376,18 @@ static int resume(struct orchestrator *orchestrator, const char *run_id, bool ha
     *ret_answer = ORCHESTRATOR_QUEUED;
     int r = limits == NULL ? 0 : loop_change_limits(&orchestrator->parts, run_id, limits, by, err);
     return r < 0 ? r : 0;
+}
+
+/** Whether this server has the labels of the run's pool. What cannot be read is found out later. */
+static bool may_execute(struct orchestrator *orchestrator, const char *run_id)
+{
+    struct loop_spec spec;
+    if (loop_recorded_spec(orchestrator_store(orchestrator), run_id, &spec, NULL) < 0) {
+        return true;
+    }
+    bool fits = placement_fits(orchestrator, spec.pool);
+    loop_spec_fini(&spec);
+    return fits;
 }
 
 int orchestrator_resume(struct orchestrator *orchestrator, const char *run_id,
@@ -386,9 +409,10 @@ int orchestrator_resume(struct orchestrator *orchestrator, const char *run_id,
     }
     enum orchestrator_answer answer = ORCHESTRATOR_HELD;
     bool has_ended = run.summary.status != RONDO_RUNNING;
+    bool fits = may_execute(orchestrator, run_id);
     r = RESUME_AGAIN;
     for (int i = 0; i < RESUME_TRIES && r == RESUME_AGAIN; i++) {
-        r = resume(orchestrator, run_id, has_ended, limits, by, &answer, err);
+        r = resume(orchestrator, run_id, has_ended, fits, limits, by, &answer, err);
         if (r == 0 && answer == ORCHESTRATOR_HELD) {
             r = resume_executed(orchestrator, run_id, limits, by, &answer, err);
         }
@@ -467,7 +491,9 @@ int orchestrator_pause_run(struct orchestrator *orchestrator, const char *run_id
     bool is_paused = r == LOOP_CONTROL_DONE || r == LOOP_CONTROL_NOTHING;
     if (is_paused && state == ENTRY_QUEUED) {
         /* Should it not be recorded, the run's row says so, too. */
-        (void)assignment_put(orchestrator, run_id, ASSIGNMENT_PAUSED, by, NULL);
+        const struct placement place = entry_placement(entry);
+        entry->is_taken = false;
+        (void)assignment_put(orchestrator, run_id, ASSIGNMENT_PAUSED, by, &place, NULL);
     }
     release_entry(orchestrator, entry, is_paused ? ENTRY_PAUSED : state);
     return r;

@@ -23,6 +23,19 @@ static uint64_t *count_of(struct orchestrator *orchestrator, enum entry_state st
                                    : NULL;
 }
 
+static bool is_executing(const struct run_entry *entry)
+{
+    return entry->state == ENTRY_OPENING || entry->state == ENTRY_RUNNING;
+}
+
+static void count_executing(struct run_entry *entry)
+{
+    if (is_executing(entry) && entry->turn != NULL) {
+        entry->turn->executing++;
+        turn_note_served(entry->turn, entry->since_ns);
+    }
+}
+
 static void enter(struct orchestrator *orchestrator, struct run_entry *entry)
 {
     uint64_t *count = count_of(orchestrator, entry->state);
@@ -39,6 +52,7 @@ static void enter(struct orchestrator *orchestrator, struct run_entry *entry)
         orchestrator->new_queued++;
     }
     entry->since_ns = clock_now(orchestrator_clock(orchestrator));
+    count_executing(entry);
     pthread_cond_broadcast(&orchestrator->changed);
 }
 
@@ -53,6 +67,32 @@ static void leave(struct orchestrator *orchestrator, struct run_entry *entry)
         orchestrator->new_queued -= entry->is_new ? 1 : 0;
         entry->is_new = false;
     }
+    if (is_executing(entry) && entry->turn != NULL) {
+        entry->turn->executing--;
+    }
+}
+
+void entry_place(struct orchestrator *orchestrator, struct run_entry *entry,
+                 const struct placement *place)
+{
+    if (entry->turn == NULL && place->agent != NULL && place->agent[0] != '\0') {
+        entry->turn = turns_use(&orchestrator->turns, place->agent);
+        count_executing(entry);
+    }
+    free(entry->pool);
+    free(entry->workspace);
+    entry->pool = memory_dup_string(place->pool);
+    entry->workspace = memory_dup_string(place->workspace);
+    entry->fits = placement_fits(orchestrator, place->pool);
+}
+
+struct placement entry_placement(const struct run_entry *entry)
+{
+    return (struct placement){
+        .agent = entry->turn == NULL ? NULL : entry->turn->agent,
+        .pool = entry->pool,
+        .workspace = entry->workspace,
+    };
 }
 
 static void tell_settled(const struct orchestrator *orchestrator)
@@ -69,6 +109,7 @@ struct run_entry *entry_add(struct orchestrator *orchestrator, const char *run_i
     snprintf(entry->run_id, sizeof(entry->run_id), "%s", run_id);
     snprintf(entry->by, sizeof(entry->by), "%s", by == NULL ? "" : by);
     entry->state = state;
+    entry->fits = true;
     HASH_ADD_STR(orchestrator->entries, run_id, entry);
     enter(orchestrator, entry);
     return entry;
@@ -94,6 +135,9 @@ void entry_remove(struct orchestrator *orchestrator, struct run_entry *entry)
 {
     leave(orchestrator, entry);
     HASH_DEL(orchestrator->entries, entry);
+    turns_release(&orchestrator->turns, entry->turn);
+    free(entry->pool);
+    free(entry->workspace);
     free(entry);
     pthread_cond_broadcast(&orchestrator->changed);
     tell_settled(orchestrator);

@@ -38,6 +38,8 @@
 /** Looks at a run that another process holds, before it is left to that: commands hold one for
  *  some transactions only. */
 #define MOST_HOLDS 25
+/** Entries of the queue that are compared to find whose turn it is. */
+#define MOST_COMPARED 1000
 /** Another run of an exclusive agent is in the way. */
 #define EXCLUSIVE_PAUSE_NS (2 * NS_PER_S)
 
@@ -164,6 +166,8 @@ static void enter_running(struct run_execution *execution)
     } else {
         entry_set(orchestrator, execution->entry, ENTRY_RUNNING);
     }
+    const struct placement place = placement_of(loop_spec(execution->loop));
+    entry_place(orchestrator, execution->entry, &place);
     orchestrator->taken_over += execution->entry->is_orphan ? 1 : 0;
     execution->entry->is_orphan = false;
     execution->entry->holds = 0;
@@ -195,8 +199,9 @@ static int open_new(struct run_execution *execution, enum orchestrator_answer *r
     if (r < 0) {
         return r;
     }
+    const struct placement place = placement_of(spec);
     r = assignment_put(orchestrator, loop_run_id(execution->loop), ASSIGNMENT_RUNNING,
-                       execution->task.by, &execution->err);
+                       execution->task.by, &place, &execution->err);
     if (r < 0) {
         /* Nobody would know of it after a crash. */
         loop_close(execution->loop, "the run could not be recorded as one of this server", NULL);
@@ -219,6 +224,20 @@ int executor_resume(struct orchestrator *orchestrator, const char *run_id, const
     return loop_resume(&parts, run_id, change_limits, &own, -1, ret_loop, ret_opening, err);
 }
 
+/** Unless it was taken from the queue of all servers: then the document says so already. */
+static int record_running(struct run_execution *execution)
+{
+    struct run_entry *entry = execution->entry;
+    const struct placement place = placement_of(loop_spec(execution->loop));
+    int r = entry->is_recorded
+                ? 0
+                : assignment_put(execution->orchestrator, entry->run_id, ASSIGNMENT_RUNNING,
+                                 entry->by, &place, &execution->err);
+    entry->is_recorded = false;
+    entry->is_taken = r == 0;
+    return r;
+}
+
 static int open_existing(struct run_execution *execution, enum orchestrator_answer *ret_answer)
 {
     struct orchestrator *orchestrator = execution->orchestrator;
@@ -228,7 +247,7 @@ static int open_existing(struct run_execution *execution, enum orchestrator_answ
                 ? executor_resume(orchestrator, run_id, task->entry->by, &task->limits,
                                   &execution->loop, &execution->opening, &execution->err)
                 : loop_take_over(&orchestrator->parts, run_id,
-                                 task->entry->is_orphan ? "takeover" : NULL, &execution->loop,
+                                 task->entry->is_orphan ? BY_TAKEOVER : NULL, &execution->loop,
                                  &execution->opening, &execution->err);
     if (r == 0 && execution->opening.is_held) {
         *ret_answer = ORCHESTRATOR_HELD;
@@ -240,11 +259,7 @@ static int open_existing(struct run_execution *execution, enum orchestrator_answ
     if (r == 0) {
         r = open_agent(execution, loop_spec(execution->loop));
     }
-    if (r == 0) {
-        r = assignment_put(orchestrator, run_id, ASSIGNMENT_RUNNING, task->entry->by,
-                           &execution->err);
-    }
-    return r;
+    return r < 0 ? r : record_running(execution);
 }
 
 static void report_start(struct run_execution *execution, enum orchestrator_answer given, int r)
@@ -440,7 +455,10 @@ static void stay_paused(struct run_execution *execution)
 {
     struct orchestrator *orchestrator = execution->orchestrator;
     struct run_entry *entry = execution->entry;
-    if (assignment_put(orchestrator, entry->run_id, ASSIGNMENT_PAUSED, entry->by, NULL) < 0) {
+    const struct placement place = entry_placement(entry);
+    entry->is_taken = false;
+    if (assignment_put(orchestrator, entry->run_id, ASSIGNMENT_PAUSED, entry->by, &place, NULL) <
+        0) {
         orchestrator_log(orchestrator, "run %s is paused, which could not be recorded",
                          entry->run_id);
     }
@@ -635,14 +653,57 @@ int executor_begin(struct orchestrator *orchestrator, struct task *task, struct 
     return error_set_errno(err, RONDO_ERR_LIMIT, failure, "cannot begin another thread");
 }
 
-struct run_entry *executor_next_queued(struct orchestrator *orchestrator)
+bool executor_has_queued(const struct orchestrator *orchestrator)
 {
     int64_t now_ns = clock_monotonic(orchestrator_clock(orchestrator));
-    struct run_entry *entry = orchestrator->queue;
-    while (entry != NULL && entry->retry_ns > now_ns) {
+    const struct run_entry *entry = orchestrator->queue;
+    while (entry != NULL && (entry->retry_ns > now_ns || !entry->fits)) {
         entry = entry->next;
     }
-    return entry;
+    return entry != NULL;
+}
+
+/** Whether the run of an entry may be opened without asking other servers. */
+static bool may_begin(const struct orchestrator *orchestrator, const struct run_entry *entry,
+                      int64_t now_ns)
+{
+    return entry->retry_ns <= now_ns && entry->fits &&
+           (!orchestrator->has_peers || entry->is_taken || entry->turn == NULL);
+}
+
+/** The one of the queue whose turn it is, or NULL. The lock is held. */
+static struct run_entry *next_queued(const struct orchestrator *orchestrator)
+{
+    static const struct agent_turn nobody = {0};
+    int64_t now_ns = clock_monotonic(orchestrator_clock(orchestrator));
+    struct run_entry *best = NULL;
+    size_t count = 0;
+    for (struct run_entry *entry = orchestrator->queue; entry != NULL && count < MOST_COMPARED;
+         entry = entry->next) {
+        if (may_begin(orchestrator, entry, now_ns)) {
+            count++;
+            bool is_before =
+                best == NULL || turn_is_before(entry->turn == NULL ? &nobody : entry->turn,
+                                               best->turn == NULL ? &nobody : best->turn);
+            best = is_before ? entry : best;
+        }
+    }
+    return best;
+}
+
+void executor_begin_entry(struct orchestrator *orchestrator, struct run_entry *entry)
+{
+    struct task task = {.orchestrator = orchestrator, .entry = entry};
+    entry_set(orchestrator, entry, ENTRY_OPENING);
+    orchestrator->running++;
+    pthread_mutex_unlock(&orchestrator->lock);
+    int r = executor_begin(orchestrator, &task, NULL);
+    pthread_mutex_lock(&orchestrator->lock);
+    if (r < 0) {
+        entry->retry_ns = clock_monotonic(orchestrator_clock(orchestrator)) + EXCLUSIVE_PAUSE_NS;
+        entry_set(orchestrator, entry, ENTRY_QUEUED);
+        entry_first(orchestrator, entry);
+    }
 }
 
 void executor_begin_queued(struct orchestrator *orchestrator)
@@ -650,19 +711,8 @@ void executor_begin_queued(struct orchestrator *orchestrator)
     struct run_entry *entry;
     while (!orchestrator->is_draining &&
            orchestrator->running < orchestrator->admission.max_loops &&
-           (entry = executor_next_queued(orchestrator)) != NULL) {
-        struct task task = {.orchestrator = orchestrator, .entry = entry};
-        entry_set(orchestrator, entry, ENTRY_OPENING);
-        orchestrator->running++;
-        pthread_mutex_unlock(&orchestrator->lock);
-        int r = executor_begin(orchestrator, &task, NULL);
-        pthread_mutex_lock(&orchestrator->lock);
-        if (r < 0) {
-            entry->retry_ns =
-                clock_monotonic(orchestrator_clock(orchestrator)) + EXCLUSIVE_PAUSE_NS;
-            entry_set(orchestrator, entry, ENTRY_QUEUED);
-            entry_first(orchestrator, entry);
-        }
+           (entry = next_queued(orchestrator)) != NULL) {
+        executor_begin_entry(orchestrator, entry);
     }
 }
 

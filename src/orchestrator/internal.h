@@ -13,6 +13,7 @@
 #include "orchestrator/assignment.h"
 #include "orchestrator/orchestrator.h"
 #include "orchestrator/servers.h"
+#include "orchestrator/turns.h"
 #include "store/writer.h"
 #include "worker/body.h"
 
@@ -21,6 +22,8 @@
 
 /** Bytes that are kept of the requester's name. */
 #define BY_SIZE ASSIGNMENT_BY_SIZE
+/** The requester of a run whose process died. */
+#define BY_TAKEOVER "takeover"
 
 enum entry_state {
     ENTRY_QUEUED = 0, /**< waits for room, or for its next try */
@@ -41,6 +44,12 @@ struct run_entry {
     bool is_new;        /**< in the queue: nobody has asked for it with orchestrator_take_queued */
     bool is_new_paused; /**< paused, and not looked at yet: a decision may have come meanwhile */
     bool is_orphan;     /**< of a process that died: counts when it was taken over */
+    bool is_taken;      /**< the document says that it is executed here: no other server takes it */
+    bool is_recorded;   /**< that was written just now */
+    bool fits;          /**< this server has the labels of its pool */
+    char *pool;         /**< of its placement, as the next one; or NULL */
+    char *workspace;
+    struct agent_turn *turn; /**< of its agent; NULL = unknown */
     char by[BY_SIZE];
     uint64_t store_failures;  /**< that kept it from being executed, as the next ones */
     int64_t store_failing_ns; /**< since when; wall clock */
@@ -71,9 +80,11 @@ struct orchestrator {
     pthread_cond_t changed;    /**< an entry, a count, or something for the scheduler to do */
     struct run_entry *entries; /**< by run id */
     struct run_entry *queue;   /**< in order */
-    uint64_t new_queued;       /**< entries that are new there */
-    uint64_t queued;           /**< entries of the queue, and runs that are about to enter it */
-    uint64_t running;          /**< threads, and those about to begin */
+    struct turns turns;
+    bool has_peers;      /**< other servers live: what waits is taken by the document */
+    uint64_t new_queued; /**< entries that are new there */
+    uint64_t queued;     /**< entries of the queue, and runs that are about to enter it */
+    uint64_t running;    /**< threads, and those about to begin */
     uint64_t paused;
     bool has_new_paused;
     uint64_t openers;      /**< threads that open an agent */
@@ -106,10 +117,14 @@ struct orchestrator {
     bool has_scheduler;
     pthread_t scheduler;
     struct ended_thread *ended;
-    struct server_info server; /**< this one; of the scheduler's thread, as the next ones, but for
-                                    its address, which is under the lock */
-    int64_t beat_due_ns;       /**< monotonic; 0 = at once */
-    int64_t forget_due_ns;     /**< monotonic; 0 = at once */
+    struct server_info server;   /**< this one; of the scheduler's thread, as the next ones, but for
+                                      its address, which is under the lock */
+    struct server_info *servers; /**< all, as they were seen last */
+    size_t server_count;
+    char **shared_folders; /**< constant; NULL-terminated or NULL */
+    int64_t queue_due_ns;  /**< monotonic: look at the shared queue then */
+    int64_t beat_due_ns;   /**< monotonic; 0 = at once */
+    int64_t forget_due_ns; /**< monotonic; 0 = at once */
     bool is_registered;
     bool is_name_lost;   /**< that was said */
     bool is_address_new; /**< under the lock */
@@ -148,12 +163,25 @@ void entry_set(struct orchestrator *orchestrator, struct run_entry *entry, enum 
 /** Put a queued one first. */
 void entry_first(struct orchestrator *orchestrator, struct run_entry *entry);
 void entry_remove(struct orchestrator *orchestrator, struct run_entry *entry);
+/** Note what decides where and when it may be executed. */
+void entry_place(struct orchestrator *orchestrator, struct run_entry *entry,
+                 const struct placement *place);
+/** What was noted. Borrowed. */
+struct placement entry_placement(const struct run_entry *entry);
 
 /* ---- Assignments (assignment.c); the lock is not held ---- */
 
 /** Record what is meant to be done with a run here. */
 int assignment_put(struct orchestrator *orchestrator, const char *run_id,
-                   enum assignment_state state, const char *by, struct rondo_error *err);
+                   enum assignment_state state, const char *by, const struct placement *place,
+                   struct rondo_error *err);
+/** Take one that waits, unless its document has changed since it was read. */
+int assignment_take(struct orchestrator *orchestrator, const struct assignment *assignment,
+                    bool *ret_is_taken, struct rondo_error *err);
+/** Put one that a server which is gone had into the queue, at the place of its age, on the same
+ * condition. */
+int assignment_requeue(struct orchestrator *orchestrator, const struct assignment *assignment,
+                       bool *ret_is_queued, struct rondo_error *err);
 /** A run that another process has now is none of ours; what another server recorded stays. */
 int assignment_disown(struct orchestrator *orchestrator, const char *run_id,
                       struct rondo_error *err);
@@ -190,8 +218,11 @@ struct task {
  */
 int executor_begin(struct orchestrator *orchestrator, struct task *task, struct rondo_error *err);
 
-/** The first of the queue that may be opened now, or NULL. The lock is held. */
-struct run_entry *executor_next_queued(struct orchestrator *orchestrator);
+/** Whether something of the queue could be opened now. The lock is held. */
+bool executor_has_queued(const struct orchestrator *orchestrator);
+
+/** Have a thread open a queued entry. The lock is held, and let go in between. */
+void executor_begin_entry(struct orchestrator *orchestrator, struct run_entry *entry);
 
 /** Begin queued runs while there is room. The lock is held, and let go in between. */
 void executor_begin_queued(struct orchestrator *orchestrator);
@@ -227,14 +258,43 @@ int waiting_scan(struct orchestrator *orchestrator, struct rondo_error *err);
 /** The same for one that was just continued. */
 int waiting_look(struct orchestrator *orchestrator, const char *run_id, struct rondo_error *err);
 
+/* ---- Where a run may be executed (placement.c); the lock does not matter ---- */
+
+/** What decides it. Borrowed from the spec. */
+struct placement placement_of(const struct loop_spec *spec);
+
+/** Whether this server has the labels of a pool. @param pool or NULL */
+bool placement_fits(const struct orchestrator *orchestrator, const char *pool);
+
+/**
+ * Whether this server may execute a run that somebody else had: it has the labels, and what is in
+ * the workspace is here.
+ * @param owner process that had it last; "" = unknown, which is taken for here
+ */
+bool placement_allows(const struct orchestrator *orchestrator, const struct placement *place,
+                      const char *owner);
+
+/* ---- The queue of all servers (shared_queue.c) ---- */
+
+/** Take runs that wait, of this server and of others, while there is room and others live. The lock
+ * is not held. Of the scheduler's thread. */
+int shared_queue_take(struct orchestrator *orchestrator, struct rondo_error *err);
+
 /* ---- The place in the list of servers (registration.c) ---- */
 
+/** Check the name and the labels of options. */
+int registration_check(const struct orchestrator_options *options, struct rondo_error *err);
 /** Register under the name of the options. At the start. */
 int registration_begin(struct orchestrator *orchestrator, struct rondo_error *err);
 /** Let others know that this server lives, when that is due. The lock is not held. */
 void registration_beat(struct orchestrator *orchestrator);
 /** How long the scheduler may rest until the next beat. INT64_MAX when none is due by the time. */
 int64_t registration_rest_ns(struct orchestrator *orchestrator);
+/** See which other servers live. The lock is not held. Of the scheduler's thread, as the next one.
+ */
+void registration_look(struct orchestrator *orchestrator);
+/** Whether another server with this owner lives. */
+bool registration_knows(const struct orchestrator *orchestrator, const char *owner);
 /** At the end, when no other thread is left. */
 void registration_end(struct orchestrator *orchestrator);
 

@@ -131,6 +131,17 @@ static void check_store(struct orchestrator *orchestrator)
     }
 }
 
+/** Begin what waits, here and while others live in any server. The lock is held, and let go in
+ * between. */
+static void take_queued(struct orchestrator *orchestrator)
+{
+    executor_begin_queued(orchestrator);
+    pthread_mutex_unlock(&orchestrator->lock);
+    (void)shared_queue_take(orchestrator,
+                            NULL); /* The next look at the store says what is wrong. */
+    pthread_mutex_lock(&orchestrator->lock);
+}
+
 /** Between two looks at the store: runs about which somebody has decided are continued at once. The
  * lock is held, and let go in between. */
 static void look_at_decisions(struct orchestrator *orchestrator)
@@ -143,7 +154,7 @@ static void look_at_decisions(struct orchestrator *orchestrator)
         (void)decisions_scan(orchestrator, NULL); /* The next look says what is wrong. */
     }
     pthread_mutex_lock(&orchestrator->lock);
-    executor_begin_queued(orchestrator);
+    take_queued(orchestrator);
 }
 
 /**
@@ -165,7 +176,7 @@ static int64_t next_look(const struct orchestrator *orchestrator)
 static int64_t take_turn(struct orchestrator *orchestrator, int64_t look_ns)
 {
     executor_join_ended(orchestrator);
-    executor_begin_queued(orchestrator);
+    take_queued(orchestrator);
     int64_t now_ns = clock_monotonic(clock_system());
     if (orchestrator->is_draining) {
         return look_ns;
@@ -177,10 +188,11 @@ static int64_t take_turn(struct orchestrator *orchestrator, int64_t look_ns)
     pthread_mutex_unlock(&orchestrator->lock);
     check_machine(orchestrator);
     check_writing(orchestrator);
-    check_store(orchestrator);
     registration_beat(orchestrator);
+    registration_look(orchestrator); /* What the store shows depends on which servers live. */
+    check_store(orchestrator);
     pthread_mutex_lock(&orchestrator->lock);
-    executor_begin_queued(orchestrator);
+    take_queued(orchestrator);
     return next_look(orchestrator);
 }
 
@@ -273,8 +285,10 @@ static void set_options(struct orchestrator *orchestrator,
              options->name == NULL ? "" : options->name);
     snprintf(orchestrator->server.pool, sizeof(orchestrator->server.pool), "%s",
              options->pool == NULL ? "" : options->pool);
-    own->name = NULL; /* Both are kept there. */
+    own->name = NULL; /* All of them are kept there. */
     own->pool = NULL;
+    own->shared_folders = NULL;
+    orchestrator->shared_folders = memory_dup_list(options->shared_folders);
     orchestrator->parts = (struct loop_parts){
         .runtime = options->runtime,
         .check_limits = agent_check_limits,
@@ -311,6 +325,10 @@ static int start_scheduler(struct orchestrator *orchestrator, struct rondo_error
 int orchestrator_start(const struct orchestrator_options *options,
                        struct orchestrator **ret_orchestrator, struct rondo_error *err)
 {
+    int r = registration_check(options, err);
+    if (r < 0) {
+        return r;
+    }
     struct orchestrator *orchestrator = memory_new_zero(1, sizeof(*orchestrator));
     set_options(orchestrator, options);
     init_lock(orchestrator);
@@ -319,7 +337,7 @@ int orchestrator_start(const struct orchestrator_options *options,
     (void)handoff_clock_begin(runtime_handoffs(options->runtime).clock, NULL);
     admission_raise_descriptors();
     check_machine(orchestrator);
-    int r = cancel_init(&orchestrator->opening, err);
+    r = cancel_init(&orchestrator->opening, err);
     if (r == 0) {
         r = registration_begin(orchestrator, err);
     }
@@ -399,6 +417,8 @@ void orchestrator_stop(struct orchestrator *orchestrator)
     pthread_mutex_destroy(&orchestrator->lock);
     cancel_fini(&orchestrator->opening);
     handoff_index_free(orchestrator->handoffs);
+    turns_fini(&orchestrator->turns);
+    memory_free_list(orchestrator->shared_folders);
     free(orchestrator->work_folder);
     free(orchestrator->config_folder);
     free(orchestrator->prices_file);

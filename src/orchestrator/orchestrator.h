@@ -63,6 +63,8 @@ struct orchestrator_options {
     bool is_quiet;    /**< only what is wrong */
     const char *name; /**< of this server, in lists of servers; NULL = it is in none */
     const char *pool; /**< its labels; NULL = none */
+    /** Canonical paths of folders that are the same on other machines; NULL-terminated or NULL. */
+    const char *const *shared_folders;
     /** A run executes here no more. Called with a lock held: it may only wake a thread. Or NULL. */
     void (*on_settled)(void *context);
     void *settled_context;

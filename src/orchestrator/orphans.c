@@ -95,7 +95,8 @@ static int fate_by_kind(const struct orchestrator *orchestrator, const struct st
     } else if (spec.agent != NULL && agent_recorded_mode(&spec) == AGENT_CHAT) {
         *ret_fate = FATE_PARK; /* A person continues it. */
     } else {
-        *ret_fate = FATE_TAKE_OVER;
+        const struct placement place = placement_of(&spec);
+        *ret_fate = placement_allows(orchestrator, &place, run->owner) ? FATE_TAKE_OVER : FATE_NONE;
     }
     loop_spec_fini(&spec);
     return r;
@@ -120,28 +121,37 @@ static int find_fate(const struct orchestrator *orchestrator, const struct store
 /** Put it in the queue; where that is full it is found again by the next look. */
 static int take_over(struct orchestrator *orchestrator, const char *run_id, struct rondo_error *err)
 {
+    struct loop_spec spec;
+    int r = loop_recorded_spec(orchestrator_store(orchestrator), run_id, &spec, err);
+    if (r < 0) {
+        return r;
+    }
+    const struct placement place = placement_of(&spec);
     pthread_mutex_lock(&orchestrator->lock);
     bool is_free = entry_find(orchestrator, run_id) == NULL &&
                    orchestrator->queued < orchestrator->options.max_queue &&
                    !orchestrator->is_draining;
     struct run_entry *entry =
-        is_free ? entry_add(orchestrator, run_id, ENTRY_CHANGING, "takeover") : NULL;
+        is_free ? entry_add(orchestrator, run_id, ENTRY_CHANGING, BY_TAKEOVER) : NULL;
     pthread_mutex_unlock(&orchestrator->lock);
     if (entry == NULL) {
+        loop_spec_fini(&spec);
         return 0;
     }
-    int r = assignment_put(orchestrator, run_id, ASSIGNMENT_QUEUED, "takeover", err);
+    r = assignment_put(orchestrator, run_id, ASSIGNMENT_QUEUED, BY_TAKEOVER, &place, err);
     if (r == 0) {
         orchestrator_tell(orchestrator, "run %s, whose process died, is resumed here", run_id);
     }
     pthread_mutex_lock(&orchestrator->lock);
     entry->is_orphan = true;
+    entry_place(orchestrator, entry, &place);
     if (r < 0) {
         entry_remove(orchestrator, entry);
     } else {
         entry_set(orchestrator, entry, ENTRY_QUEUED);
     }
     pthread_mutex_unlock(&orchestrator->lock);
+    loop_spec_fini(&spec);
     return r;
 }
 
@@ -321,6 +331,14 @@ struct adoption {
     size_t paused;
 };
 
+/** Whether the server is gone, as far as its process or its place in the list shows. */
+static bool is_gone(const struct orchestrator *orchestrator, const struct assignment *assignment)
+{
+    return assignment_is_dead(assignment) ||
+           (orchestrator->is_registered && store_is_shared(orchestrator_store(orchestrator)) &&
+            !registration_knows(orchestrator, assignment->server));
+}
+
 /** Whether another server, which lives, sees to the run. */
 static bool is_seen_to(const struct orchestrator *orchestrator, const struct assignment *assignment,
                        const struct store_run *run, bool is_first)
@@ -333,7 +351,27 @@ static bool is_seen_to(const struct orchestrator *orchestrator, const struct ass
     }
     /* A server that was here before may have had a name that means nothing any more, as in a
        container. Where it does live, the claim decides. */
-    return is_ours || (!is_first && !assignment_is_dead(assignment));
+    return is_ours || registration_knows(orchestrator, assignment->server) ||
+           (!is_first && !is_gone(orchestrator, assignment));
+}
+
+/**
+ * Whether others see to a run, as far as is known without reading it. One that another living
+ * server has, or that waits in the queue of all servers while others live, need not be looked at.
+ * An entry of it here is out of date.
+ */
+static bool is_others_affair(struct orchestrator *orchestrator, const struct assignment *assignment)
+{
+    bool is_elsewhere = registration_knows(orchestrator, assignment->server);
+    pthread_mutex_lock(&orchestrator->lock);
+    bool is_queue_shared = orchestrator->has_peers && assignment->state == ASSIGNMENT_QUEUED &&
+                           assignment->agent[0] != '\0';
+    struct run_entry *entry = entry_find(orchestrator, assignment->run_id);
+    if (is_elsewhere && entry != NULL && entry->state == ENTRY_QUEUED && !entry->is_taken) {
+        entry_remove(orchestrator, entry);
+    }
+    pthread_mutex_unlock(&orchestrator->lock);
+    return is_elsewhere || is_queue_shared;
 }
 
 static void adopt(struct orchestrator *orchestrator, const struct assignment *assignment,
@@ -342,12 +380,47 @@ static void adopt(struct orchestrator *orchestrator, const struct assignment *as
     bool is_paused = run->summary.is_paused;
     pthread_mutex_lock(&orchestrator->lock);
     if (entry_find(orchestrator, assignment->run_id) == NULL) {
-        entry_add(orchestrator, assignment->run_id, is_paused ? ENTRY_PAUSED : ENTRY_QUEUED,
-                  assignment->by);
+        const struct placement place = assignment_placement(assignment);
+        struct run_entry *entry =
+            entry_add(orchestrator, assignment->run_id, is_paused ? ENTRY_PAUSED : ENTRY_QUEUED,
+                      assignment->by);
+        entry_place(orchestrator, entry, &place);
         adoption->paused += is_paused ? 1 : 0;
         adoption->going += is_paused ? 0 : 1;
     }
     pthread_mutex_unlock(&orchestrator->lock);
+}
+
+/** The entry of a run that waits here, though its document does not say that it waits. */
+static struct run_entry *find_unshared(struct orchestrator *orchestrator,
+                                       const struct assignment *assignment)
+{
+    struct run_entry *entry = entry_find(orchestrator, assignment->run_id);
+    bool is_unshared = entry != NULL && entry->state == ENTRY_QUEUED && !entry->is_taken &&
+                       entry->turn != NULL && orchestrator->has_peers &&
+                       assignment->state != ASSIGNMENT_QUEUED;
+    return is_unshared ? entry : NULL;
+}
+
+/** While other servers live, what was taken in waits in the queue of all; one server puts it there.
+ */
+static int share(struct orchestrator *orchestrator, const struct assignment *assignment,
+                 struct rondo_error *err)
+{
+    pthread_mutex_lock(&orchestrator->lock);
+    bool is_unshared = find_unshared(orchestrator, assignment) != NULL;
+    pthread_mutex_unlock(&orchestrator->lock);
+    bool is_queued = true;
+    int r = is_unshared ? assignment_requeue(orchestrator, assignment, &is_queued, err) : 0;
+    if (r == 0 && !is_queued) {
+        pthread_mutex_lock(&orchestrator->lock);
+        struct run_entry *entry = find_unshared(orchestrator, assignment);
+        if (entry != NULL) {
+            entry_remove(orchestrator, entry);
+        }
+        pthread_mutex_unlock(&orchestrator->lock);
+    }
+    return r;
 }
 
 static int check_assignment(struct orchestrator *orchestrator, const struct assignment *assignment,
@@ -355,13 +428,18 @@ static int check_assignment(struct orchestrator *orchestrator, const struct assi
 {
     struct store *store = orchestrator_store(orchestrator);
     struct store_run run;
-    if (is_known(orchestrator, assignment->run_id)) {
+    if (is_others_affair(orchestrator, assignment)) {
+        adoption->others++;
         return 0;
+    }
+    if (is_known(orchestrator, assignment->run_id)) {
+        return share(orchestrator, assignment, err);
     }
     int r = store->ops->get_run(store, assignment->run_id, &run, err);
     if (r == RONDO_ERR_CORRUPT) {
         return 0; /* As above. */
     }
+    const struct placement place = assignment_placement(assignment);
     bool is_over = r == RONDO_ERR_NOT_FOUND || (r == 0 && run.summary.status != RONDO_RUNNING);
     if (is_over) {
         return is_known(orchestrator, assignment->run_id)
@@ -370,8 +448,11 @@ static int check_assignment(struct orchestrator *orchestrator, const struct assi
     }
     if (r == 0 && is_seen_to(orchestrator, assignment, &run, adoption->is_first)) {
         adoption->others++;
+    } else if (r == 0 && !placement_allows(orchestrator, &place, assignment->server)) {
+        adoption->others++;
     } else if (r == 0) {
         adopt(orchestrator, assignment, &run, adoption);
+        r = share(orchestrator, assignment, err);
     }
     return r;
 }
@@ -400,7 +481,7 @@ int orphans_adopt(struct orchestrator *orchestrator, bool is_first, struct rondo
     if (r == 0) {
         r = adopt_all(orchestrator, list, count, &adoption, err);
     }
-    free(list);
+    assignment_list_free(list, count);
     orchestrator->others = adoption.others;
     if (adoption.going + adoption.paused > 0) {
         orchestrator_tell(orchestrator, "took over the runs of %s: %zu resumed, %zu paused",

@@ -12,33 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-int registration_begin(struct orchestrator *orchestrator, struct rondo_error *err)
-{
-    struct server_info *server = &orchestrator->server;
-    const struct clock *clock = orchestrator_clock(orchestrator);
-    if (server->name[0] == '\0') {
-        return 0;
-    }
-    if (!label_is_valid(server->name, strlen(server->name))) {
-        return error_set(err, RONDO_ERR_INVALID,
-                         "the name of a server has 1 to %d of a-z, 0-9, '.' and '-'",
-                         LIMIT_LABEL_LEN);
-    }
-    int r = labels_check(server->pool, "pool", err);
-    if (r < 0) {
-        return r;
-    }
-    snprintf(server->owner, sizeof(server->owner), "%s",
-             runtime_owner(orchestrator->options.runtime));
-    snprintf(server->version, sizeof(server->version), "%s", RONDO_VERSION);
-    server->started_ns = clock_now(clock);
-    server->capacity = orchestrator->admission.max_loops;
-    r = server_register(orchestrator_store(orchestrator), clock, server, err);
-    orchestrator->is_registered = r == 0;
-    orchestrator->beat_due_ns = clock_monotonic(clock) + SERVER_BEAT_NS;
-    return r;
-}
-
 void orchestrator_set_address(struct orchestrator *orchestrator, const char *address)
 {
     pthread_mutex_lock(&orchestrator->lock);
@@ -67,16 +40,65 @@ static void refresh(struct orchestrator *orchestrator)
     server->document_version = own.document_version;
 }
 
-static void forget_old(struct orchestrator *orchestrator)
+bool registration_knows(const struct orchestrator *orchestrator, const char *owner)
+{
+    return strcmp(owner, orchestrator->server.owner) != 0 &&
+           servers_find_alive(orchestrator->servers, orchestrator->server_count, owner) != NULL;
+}
+
+/** What cannot be read stays as it was seen last. */
+void registration_look(struct orchestrator *orchestrator)
 {
     struct server_info *list = NULL;
     size_t count = 0;
     struct store *store = orchestrator_store(orchestrator);
-    const struct clock *clock = orchestrator_clock(orchestrator);
-    if (servers_read(store, clock, &list, &count, NULL) == 0) {
-        servers_forget_old(store, clock, list, count);
-        free(list);
+    if (!orchestrator->is_registered) {
+        return;
     }
+    if (servers_read(store, orchestrator_clock(orchestrator), &list, &count, NULL) < 0) {
+        return;
+    }
+    free(orchestrator->servers);
+    orchestrator->servers = list;
+    orchestrator->server_count = count;
+    bool has_peers = false;
+    for (size_t i = 0; i < count; i++) {
+        has_peers = has_peers || registration_knows(orchestrator, list[i].owner);
+    }
+    pthread_mutex_lock(&orchestrator->lock);
+    orchestrator->has_peers = has_peers;
+    pthread_mutex_unlock(&orchestrator->lock);
+}
+
+int registration_check(const struct orchestrator_options *options, struct rondo_error *err)
+{
+    if (options->name != NULL && !label_is_valid(options->name, strlen(options->name))) {
+        return error_set(err, RONDO_ERR_INVALID,
+                         "the name of a server has 1 to %d of a-z, 0-9, '.' and '-'",
+                         LIMIT_LABEL_LEN);
+    }
+    return labels_check(options->pool, "pool", err);
+}
+
+int registration_begin(struct orchestrator *orchestrator, struct rondo_error *err)
+{
+    struct server_info *server = &orchestrator->server;
+    const struct clock *clock = orchestrator_clock(orchestrator);
+    if (server->name[0] == '\0') {
+        return 0;
+    }
+    snprintf(server->owner, sizeof(server->owner), "%s",
+             runtime_owner(orchestrator->options.runtime));
+    snprintf(server->version, sizeof(server->version), "%s", RONDO_VERSION);
+    server->started_ns = clock_now(clock);
+    server->capacity = orchestrator->admission.max_loops;
+    int r = server_register(orchestrator_store(orchestrator), clock, server, err);
+    orchestrator->is_registered = r == 0;
+    orchestrator->beat_due_ns = clock_monotonic(clock) + SERVER_BEAT_NS;
+    if (r == 0) {
+        registration_look(orchestrator);
+    }
+    return r;
 }
 
 void registration_beat(struct orchestrator *orchestrator)
@@ -86,10 +108,10 @@ void registration_beat(struct orchestrator *orchestrator)
     bool is_address_new = orchestrator->is_address_new;
     pthread_mutex_unlock(&orchestrator->lock);
     bool is_due = now_ns >= orchestrator->beat_due_ns;
-    if (!orchestrator->is_registered || (!is_due && !is_address_new)) {
+    if (!orchestrator->is_registered) {
         return;
     }
-    if (is_address_new || store_is_shared(orchestrator_store(orchestrator))) {
+    if (is_address_new || (is_due && store_is_shared(orchestrator_store(orchestrator)))) {
         refresh(orchestrator);
     }
     if (is_due) {
@@ -97,7 +119,8 @@ void registration_beat(struct orchestrator *orchestrator)
     }
     if (now_ns >= orchestrator->forget_due_ns) {
         orchestrator->forget_due_ns = now_ns + SERVER_FORGET_NS;
-        forget_old(orchestrator);
+        servers_forget_old(orchestrator_store(orchestrator), orchestrator_clock(orchestrator),
+                           orchestrator->servers, orchestrator->server_count);
     }
 }
 
@@ -115,4 +138,5 @@ void registration_end(struct orchestrator *orchestrator)
     if (orchestrator->is_registered) {
         server_unregister(orchestrator_store(orchestrator), &orchestrator->server);
     }
+    free(orchestrator->servers);
 }

@@ -127,7 +127,7 @@ int servers_count_executing(struct store *store, struct server_info *list, size_
             list[j].executing += is_its && list[j].is_alive ? 1 : 0;
         }
     }
-    free(assignments);
+    assignment_list_free(assignments, assigned);
     return r;
 }
 

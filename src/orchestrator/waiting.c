@@ -71,6 +71,15 @@ static int forget(struct orchestrator *orchestrator, const struct seen_entry *se
     return r;
 }
 
+/** Whether another living server has taken it: 1, 0 or a code. */
+static int is_elsewhere(struct orchestrator *orchestrator, const char *run_id,
+                        struct rondo_error *err)
+{
+    struct assignment assignment;
+    int r = assignment_read(orchestrator_store(orchestrator), run_id, &assignment, err);
+    return r <= 0 ? r : registration_knows(orchestrator, assignment.server);
+}
+
 /** @param state what it is from now on; when that cannot be recorded it stays as it was */
 static int change(struct orchestrator *orchestrator, const struct seen_entry *seen,
                   enum entry_state state, struct rondo_error *err)
@@ -79,14 +88,24 @@ static int change(struct orchestrator *orchestrator, const struct seen_entry *se
     if (entry == NULL) {
         return 0;
     }
-    int r = assignment_put(orchestrator, seen->run_id,
+    int r = is_elsewhere(orchestrator, seen->run_id, err);
+    bool is_gone = r > 0;
+    const struct placement place = entry_placement(entry);
+    if (r == 0) {
+        r = assignment_put(orchestrator, seen->run_id,
                            state == ENTRY_PAUSED ? ASSIGNMENT_PAUSED : ASSIGNMENT_QUEUED, entry->by,
-                           err);
+                           &place, err);
+    }
     pthread_mutex_lock(&orchestrator->lock);
     entry->retry_ns = 0;
-    entry_set(orchestrator, entry, r < 0 ? seen->state : state);
+    entry->is_taken = entry->is_taken && r < 0;
+    if (is_gone) {
+        entry_remove(orchestrator, entry);
+    } else {
+        entry_set(orchestrator, entry, r < 0 ? seen->state : state);
+    }
     pthread_mutex_unlock(&orchestrator->lock);
-    return r;
+    return r < 0 ? r : 0;
 }
 
 static int check_waiting(struct orchestrator *orchestrator, const struct seen_entry *seen,

@@ -43,7 +43,7 @@ int duty_count_running(struct duty *duty, struct rondo_error *err)
             count_run(duty, &run);
         }
     }
-    free(assignments);
+    assignment_list_free(assignments, count);
     return r;
 }
 

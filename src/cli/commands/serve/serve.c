@@ -67,6 +67,8 @@ struct serve_values {
     char *url;
     char *name;
     char *pool;
+    char **shared_words;
+    char **shared_folders; /* the same, canonical; NULL = none */
     char *store;
     int64_t lease_ns;
     int64_t wants_quiet;
@@ -290,6 +292,7 @@ static int start_orchestrator(struct serving *serving, struct rondo_error *err)
         .is_quiet = values->wants_quiet != 0,
         .name = values->name == NULL ? own_name : values->name,
         .pool = values->pool,
+        .shared_folders = (const char *const *)values->shared_folders,
         .on_settled = run_settled,
         .settled_context = serving,
     };
@@ -735,15 +738,15 @@ static int open_and_serve(const struct serve_values *values)
     return exit_code;
 }
 
-/** Paths of roles as they are now, whatever the working directory is later. */
-static int resolve_roles(char **words, struct serve_values *values)
+/** Paths as they are now, whatever the working directory is later. @param ret_paths added to */
+static int resolve_paths(char **words, char ***ret_paths)
 {
     size_t count = memory_count_list((const char *const *)words);
-    values->roles = memory_new_zero(count + 1, sizeof(char *));
+    *ret_paths = count == 0 ? NULL : memory_new_zero(count + 1, sizeof(char *));
     for (size_t i = 0; i < count; i++) {
-        /* opens: a path that the user gave; duty reads it */
-        values->roles[i] = realpath(words[i], NULL);
-        if (values->roles[i] == NULL) {
+        /* opens: a path that the user gave; duty reads it, and folders are compared only */
+        (*ret_paths)[i] = realpath(words[i], NULL);
+        if ((*ret_paths)[i] == NULL) {
             return report_failure(EXIT_USAGE, "%s: %s", words[i], strerror(errno));
         }
     }
@@ -764,12 +767,16 @@ static int serve_command(const struct invocation *invocation, const struct optio
         parsed.exit_code = command_misuse(invocation->command, "give a role file, or --auto-work");
     }
     if (!parsed.is_over) {
-        parsed.exit_code = parsed.argc > 0 ? resolve_roles(parsed.argv, &values) : EXIT_OK;
+        parsed.exit_code = parsed.argc > 0 ? resolve_paths(parsed.argv, &values.roles) : EXIT_OK;
+        if (parsed.exit_code == EXIT_OK) {
+            parsed.exit_code = resolve_paths(values.shared_words, &values.shared_folders);
+        }
         if (parsed.exit_code == EXIT_OK) {
             parsed.exit_code = open_and_serve(&values);
         }
     }
     memory_free_list(values.roles);
+    memory_free_list(values.shared_folders);
     option_set_fini(&set);
     return parsed.exit_code;
 }
