@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/limits.h"
 #include "base/memory.h"
+#include "base/text/labels.h"
 #include "base/text/plain.h"
 
 #include <inttypes.h>
@@ -100,6 +101,7 @@ static const struct start_member table[] = {
     TEXT("prompt", prompt, START_ALL, LIMIT_PROMPT_BYTES),
     TEXT("workspace", workspace, START_ALL, PATH_BYTES),
     TEXT("policy", policy, START_ALL, PATH_BYTES),
+    TEXT("pool", pool, START_ALL, LABELS_SIZE - 1),
     {.name = "conditions",
      .kind = MEMBER_CONDITIONS,
      .of = START_ALL,

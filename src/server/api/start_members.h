@@ -33,6 +33,7 @@ struct start_members {
     const char *prompt;
     const char *workspace;
     const char *policy;
+    const char *pool;
     struct json_object *conditions;
     int64_t mode; /**< enum agent_mode */
     int64_t is_dry_run;

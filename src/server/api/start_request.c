@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/json/json.h"
 #include "base/memory.h"
+#include "base/text/labels.h"
 #include "loop/detect.h"
 #include "os/sandbox/named.h"
 #include "role/role.h"
@@ -166,6 +167,14 @@ static int apply_common(const struct building *building, struct loop_spec *spec,
     replace_number(&spec->is_exclusive, members->is_exclusive, -1);
     replace_number(&spec->allow_network, members->allow_network, -1);
     replace_number(&spec->verifier_tier, members->verifier_sandbox, -1);
+    if (members->pool != NULL) {
+        int r = labels_check(members->pool, "pool", err);
+        if (r < 0) {
+            return r;
+        }
+        free(spec->pool);
+        spec->pool = memory_dup_string(members->pool);
+    }
     if (members->policy != NULL) {
         free(spec->policy);
         spec->policy = NULL;

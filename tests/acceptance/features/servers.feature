@@ -7,7 +7,7 @@ Feature: Servers have names
     And I am on machine 2
     And a server with `--name two --listen 127.0.0.1:0`
     When I run `rondo servers`
-    Then a line of stdout matches `^one +alive +gpu,linux +0\/3 +http:`
+    Then a line of stdout matches `^one +alive +gpu,linux +0\/3 `
     And a line of stdout matches `^two +alive +- `
     When I end the server with KILL
     And I run `rondo servers`
@@ -29,3 +29,34 @@ Feature: Servers have names
     When I run `rondo serve --pool "gpu;drop" --listen 127.0.0.1:0`
     Then the exit code is 2
     And stderr mentions "a label has 1 to 63 of a-z"
+
+  Scenario: A run waits for a server of its pool
+    Given a PostgreSQL store
+    And a worker
+      """
+      true
+      """
+    And a server with `--name one`
+    When I run `rondo loop --pool gpu --max-iterations 1 -- ./worker.sh`
+    Then the exit code is 0
+    And stdout mentions "waits for a server with the labels gpu"
+    And stderr mentions "no server that is alive has these labels"
+    When I am on machine 2
+    And a server with `--name two --pool gpu,linux --listen 127.0.0.1:0`
+    Then "/v1/runs" soon mentions "max_iterations"
+
+  Scenario: A killed server leaves its queue and its runs to the others
+    Given a PostgreSQL store
+    And a worker that stops to wait in iteration 1
+      """
+      true
+      """
+    And a server with `--name one --max-loops 1`
+    And I am on machine 2
+    And a server with `--name two --max-loops 1 --listen 127.0.0.1:0`
+    When I start 4 runs of 1 iterations over HTTP, of which 3 wait
+    And I end the server with KILL
+    And the worker may go on
+    And I am on machine 3
+    And a server with `--name three --max-loops 1 --listen 127.0.0.1:0`
+    Then all of them soon have the status "max_iterations"

@@ -184,20 +184,35 @@ When("I post these to {string}", async function (path, table) {
   }
 });
 
-When("I start {int} run(s) of {int} iterations over HTTP", async function (count, iterations) {
-  this.manyIds = await Promise.all(
+async function startMany(world, count, iterations) {
+  const statuses = [];
+  world.manyIds = await Promise.all(
     Array.from({ length: count }, async (_, i) => {
       const body = JSON.stringify({
         command: ["./worker.sh"],
         agent_id: `agent-${i}`,
         max_iterations: iterations,
       });
-      const { status, json } = await ask(this, "POST", "/v1/runs", { body });
-      assert.equal(status, 201);
+      const { status, json } = await ask(world, "POST", "/v1/runs", { body });
+      statuses.push(status);
       return json.run_id;
     }),
   );
+  return statuses;
+}
+
+When("I start {int} run(s) of {int} iterations over HTTP", async function (count, iterations) {
+  const statuses = await startMany(this, count, iterations);
+  assert.deepEqual([...new Set(statuses)], [201]);
 });
+
+When(
+  "I start {int} runs of {int} iterations over HTTP, of which {int} wait",
+  async function (count, iterations, waiting) {
+    const statuses = await startMany(this, count, iterations);
+    assert.equal(statuses.filter((status) => status === 202).length, waiting);
+  },
+);
 
 // ---- Answers ----
 

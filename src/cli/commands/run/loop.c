@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* rondo loop: start a run and execute it to its end. */
+#include "base/clock.h"
+#include "base/json/json.h"
 #include "cli/commands/run/run_execute.h"
 #include "cli/commands/run/run_options.h"
 #include "cli/commands/run/steering.h"
@@ -8,6 +10,69 @@
 #include "cli/framework/exit_codes.h"
 #include "cli/framework/report.h"
 #include "cli/framework/session.h"
+#include "orchestrator/assignment.h"
+#include "orchestrator/servers.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/** @return false when there is none, or that cannot be known */
+static bool has_server(struct session *session, const char *pool)
+{
+    struct server_info *list = NULL;
+    size_t count = 0;
+    bool is_found = false;
+    if (servers_read(session->store, clock_system(), &list, &count, NULL) == 0) {
+        for (size_t i = 0; i < count; i++) {
+            is_found = is_found || (list[i].is_alive && labels_have_all(list[i].pool, pool));
+        }
+        free(list);
+    }
+    return is_found;
+}
+
+static void print_handed_over(struct session *session, const char *run_id, const char *pool,
+                              const struct run_values *values)
+{
+    auto_buf struct buf out = {0};
+    auto_buf struct buf hint = {0};
+    if (values->wants_json != 0) {
+        struct json_writer writer = json_writer(&out);
+        json_begin_object(&writer, NULL);
+        json_write_string(&writer, "run_id", run_id);
+        json_write_string(&writer, "status", "queued");
+        json_write_string(&writer, "pool", pool);
+        json_end_object(&writer);
+    } else {
+        session_hint(session, "logs -f", run_id, &hint);
+        buf_printf(&out, "run %s waits for a server with the labels %s; follow it with `%s`",
+                   run_id, pool, buf_string(&hint));
+    }
+    buf_append_string(&out, "\n");
+    report_output(&out);
+    if (!has_server(session, pool)) {
+        fprintf(stderr,
+                "rondo: warning: no server that is alive has these labels (rondo servers)\n");
+    }
+}
+
+int run_hand_over(struct session *session, struct loop *loop, const struct run_values *values,
+                  const char *by)
+{
+    struct rondo_error err = {0};
+    char run_id[ID_SIZE];
+    char pool[LABELS_SIZE];
+    memcpy(run_id, loop_run_id(loop), sizeof(run_id));
+    snprintf(pool, sizeof(pool), "%s", loop_spec(loop)->pool);
+    int r = assignment_hand_over(session->runtime, loop, by, &err);
+    loop_free(loop);
+    if (r < 0) {
+        return report_error_as(&err, values->wants_json != 0);
+    }
+    print_handed_over(session, run_id, pool, values);
+    return EXIT_OK;
+}
 
 static int start_and_execute(struct session *session, const struct run_values *values)
 {
@@ -33,7 +98,8 @@ static int start_and_execute(struct session *session, const struct run_values *v
     if (r < 0) {
         return report_error_as(&err, values->wants_json != 0);
     }
-    return run_execute(session, loop, values, 0, NULL, NULL);
+    return values->spec.pool != NULL ? run_hand_over(session, loop, values, by)
+                                     : run_execute(session, loop, values, 0, NULL, NULL);
 }
 
 int loop_start_and_execute(const struct run_values *values)
@@ -46,7 +112,7 @@ int loop_start_and_execute(const struct run_values *values)
         .needs_runtime = true,
         .lease_ns = values->lease_ns,
     };
-    int r = run_check_sandbox(&values->spec, &err);
+    int r = values->spec.pool != NULL ? 0 : run_check_sandbox(&values->spec, &err);
     if (r == 0) {
         r = session_open(&options, &session, &err);
     }

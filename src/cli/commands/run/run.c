@@ -27,7 +27,7 @@ static int start(struct session *session, const struct role_values *values,
     struct rondo_error err = {0};
     struct trust_naming naming = {0};
     trust_naming_note(&naming, TRUST_POLICY, spec->policy, spec);
-    int r = run_agent_open(agent, session, spec, &err);
+    int r = spec->pool != NULL ? 0 : run_agent_open(agent, session, spec, &err);
     if (r == 0) {
         r = loop_start(&parts, spec, &loop, &opening, &err);
     }
@@ -43,6 +43,9 @@ static int start(struct session *session, const struct role_values *values,
     }
     if (r < 0) {
         return report_error_as(&err, values->run.wants_json != 0);
+    }
+    if (spec->pool != NULL) {
+        return run_hand_over(session, loop, &values->run, by);
     }
     bool is_chat = run_agent_mode(agent) == AGENT_CHAT;
     return is_chat ? chat_execute(session, loop, &values->run, 0, agent)
@@ -163,6 +166,9 @@ static const char *find_misuse(const struct role_values *values, const struct op
     }
     if (values->model != NULL && strchr(values->model, ':') == NULL) {
         return "--model takes PROVIDER:NAME, such as openai:gpt-5-mini";
+    }
+    if (values->run.spec.pool != NULL && (values->is_interactive || !has_prompt)) {
+        return "--pool requires --prompt (-p): a conversation cannot be handed over";
     }
     if (values->resume != NULL) {
         return has_prompt ? "--resume uses the prompt of the run; omit --prompt" : NULL;

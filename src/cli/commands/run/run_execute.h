@@ -40,6 +40,15 @@ int resume_execute(const char *name, struct run_values *values, struct option_se
 int loop_start_and_execute(const struct run_values *values);
 
 /**
+ * Hand a new run over to a server that has the labels of its pool.
+ * @param loop freed
+ * @param by   the requester
+ * @return exit code
+ */
+int run_hand_over(struct session *session, struct loop *loop, const struct run_values *values,
+                  const char *by);
+
+/**
  * Execute the loop to its end, with progress, signals and the summary.
  * @param loop  freed
  * @param after events up to this one are not shown: they were there before

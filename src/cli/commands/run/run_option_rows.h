@@ -21,6 +21,13 @@
         .completes = COMPLETE_FILE                                                            \
     }
 
+#define ROW_POOL                                                                               \
+    {                                                                                          \
+        .name = "pool", .kind = OPTION_TEXT, .offset = IN_SPEC(pool), .argument = "LABEL,...", \
+        .by_default = "none: it executes here",                                                \
+        .help = "Hand the run over to a server of the store that has these labels, and end"    \
+    }
+
 #define ROWS_TIMES                                                                    \
     {.name = "iteration-timeout",                                                     \
      .kind = OPTION_DURATION,                                                         \

@@ -35,6 +35,10 @@ static int apply_options(struct role_values *values, struct loop_spec *spec,
         free(spec->policy);
         spec->policy = memory_dup_string(given->policy);
     }
+    if (given->pool != NULL) {
+        free(spec->pool);
+        spec->pool = memory_dup_string(given->pool);
+    }
     if (given->max_cost_micro > 0) {
         spec->max_cost_micro = given->max_cost_micro;
     }
