@@ -46,6 +46,12 @@ static const struct {
     {"polls", figure_polls, "work"},
     {"repositories", figure_repositories, "work"},
     {"claim", figure_claim, "work"},
+    {"postgres-commit", figure_postgres_commit, "postgres"},
+    {"postgres-100", figure_postgres_100, "postgres"},
+    {"postgres-claim", figure_postgres_claim, "postgres"},
+    {"postgres-fanout", figure_postgres_fanout, "postgres"},
+    {"postgres-million", figure_postgres_million, "postgres"},
+    {"postgres-idle", figure_postgres_idle, "postgres"},
 };
 #define FIGURE_COUNT (sizeof(figures) / sizeof(figures[0]))
 

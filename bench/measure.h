@@ -135,6 +135,12 @@ void figure_prd(struct bench *bench);
 void figure_polls(struct bench *bench);
 void figure_repositories(struct bench *bench);
 void figure_claim(struct bench *bench);
+void figure_postgres_commit(struct bench *bench);
+void figure_postgres_100(struct bench *bench);
+void figure_postgres_claim(struct bench *bench);
+void figure_postgres_fanout(struct bench *bench);
+void figure_postgres_million(struct bench *bench);
+void figure_postgres_idle(struct bench *bench);
 
 /** Whether a row meets its goal; true without one. */
 bool row_is_met(const struct report_row *row);

@@ -76,7 +76,7 @@ struct postgres *postgres_new(const struct postgres_options *options)
 {
     const struct postgres_options none = {0};
     options = options == NULL ? &none : options;
-    const char *words[10] = {"python3", SOURCE_ROOT "/tests/support/postgres.py", "--build",
+    const char *words[16] = {"python3", SOURCE_ROOT "/tests/support/postgres.py", "--build",
                              BUILD_ROOT};
     size_t count = 4;
     if (options->has_tcp) {
@@ -85,9 +85,9 @@ struct postgres *postgres_new(const struct postgres_options *options)
     if (options->is_on_disk) {
         words[count++] = "--disk";
     }
-    if (options->setting != NULL) {
+    for (size_t i = 0; i < 3 && options->settings[i] != NULL; i++) {
         words[count++] = "--set";
-        words[count++] = options->setting;
+        words[count++] = options->settings[i];
     }
     struct postgres *postgres = calloc(1, sizeof(*postgres));
     if (postgres == NULL) {

@@ -11,9 +11,9 @@ struct postgres;
 
 /** How servers are started; all zero is what most tests need. */
 struct postgres_options {
-    bool has_tcp;        /**< it also listens on 127.0.0.1, with a password */
-    bool is_on_disk;     /**< data is on a disk, not in memory */
-    const char *setting; /**< NAME=VALUE of postgresql.conf; or NULL */
+    bool has_tcp;            /**< it also listens on 127.0.0.1, with a password */
+    bool is_on_disk;         /**< data is on a disk, not in memory */
+    const char *settings[4]; /**< NAME=VALUE of postgresql.conf, NULL-terminated */
 };
 
 /**

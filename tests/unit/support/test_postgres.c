@@ -54,7 +54,7 @@ TEST(what_was_committed_is_there_after_a_kill)
 
 TEST(a_synchronous_standby_has_what_the_primary_has_committed)
 {
-    const struct postgres_options options = {.has_tcp = true, .setting = "work_mem='5MB'"};
+    const struct postgres_options options = {.has_tcp = true, .settings = {"work_mem='5MB'"}};
     struct postgres *postgres = begin(&options);
     assert_non_null(strstr(postgres_command(postgres, "standby b a sync"), "postgresql://"));
     assert_answer(postgres, "sql b SELECT pg_is_in_recovery()", "t");
