@@ -27,6 +27,11 @@
 #define DUTY_PEERS_NS (5 * NS_PER_S)
 /** A daemon on another machine whose document did not change for so long is gone. */
 #define DUTY_LEASE_NS (20 * NS_PER_S)
+/** On a store of one machine, one that is asked says so in this time: it may rest for a third of
+ * it. */
+#define DUTY_ASK_NS (90 * NS_PER_S)
+/** It is asked again. */
+#define DUTY_ASK_AGAIN_NS (120 * NS_PER_S)
 /** Bytes of why something does not work, the NUL included. */
 #define DUTY_PROBLEM_SIZE 300
 

@@ -4,7 +4,11 @@
  * On a store that other machines share, a daemon changes its own every few seconds. One whose
  * document did not change for DUTY_LEASE_NS is gone, and the requests that it accepted are adopted.
  * The time is measured by the monotonic clock of the one that looks; clocks of machines are not
- * compared. On a store of one machine the kernel says which processes live.
+ * compared.
+ *
+ * On a store of one machine the kernel says which processes live, but not of those in other
+ * containers or before the last boot. Such a daemon is asked: its document is deleted, and one that
+ * lives writes it again when it looks. If it has not after DUTY_ASK_NS, it is gone.
  *
  * A daemon that was frozen for that long finds its requests taken at its next step with each.
  */
@@ -25,7 +29,8 @@
 struct duty_peer {
     char owner[STORE_OWNER_SIZE];
     uint64_t version; /**< of its document when that was seen last; 0 = never */
-    int64_t seen_ns;  /**< when that version was seen first; monotonic */
+    int64_t seen_ns;  /**< when that version was seen first, or there was none; monotonic */
+    int64_t asked_ns; /**< when it was asked whether it lives; 0 = never */
     bool is_gone;
     UT_hash_handle hh;
 };
@@ -46,8 +51,11 @@ static struct duty_peer *peer_of(struct duty *duty, const char *owner)
 /** Whether a process is gone, as far as its document shows. */
 static bool is_silent(const struct duty *duty, const struct duty_peer *peer)
 {
-    return store_is_shared(duty->store) &&
-           clock_monotonic(duty->clock) - peer->seen_ns >= DUTY_LEASE_NS;
+    int64_t silence_ns = clock_monotonic(duty->clock) - peer->seen_ns;
+    if (store_is_shared(duty->store)) {
+        return silence_ns >= DUTY_LEASE_NS;
+    }
+    return peer->version == 0 && silence_ns >= DUTY_ASK_NS && !owner_is_alive(peer->owner);
 }
 
 bool duty_owner_is_dead(void *context, const char *owner)
@@ -77,11 +85,21 @@ static int change_own(struct duty *duty, enum store_change_kind kind, struct ron
     return duty->store->ops->change_documents(duty->store, &change, 1, &is_applied, err);
 }
 
+/** What a look finds. */
+struct duty_look {
+    struct duty *duty;
+    bool has_own; /* the document of this daemon is there */
+};
+
 static bool see_peer(const struct store_document *document, void *context)
 {
-    struct duty *duty = context;
-    if (strcmp(document->key, runtime_owner(duty->options.runtime)) == 0 ||
-        strlen(document->key) >= STORE_OWNER_SIZE) {
+    struct duty_look *found = context;
+    struct duty *duty = found->duty;
+    if (strcmp(document->key, runtime_owner(duty->options.runtime)) == 0) {
+        found->has_own = true;
+        return true;
+    }
+    if (strlen(document->key) >= STORE_OWNER_SIZE) {
         return true;
     }
     pthread_mutex_lock(&duty->peers_lock);
@@ -95,8 +113,9 @@ static bool see_peer(const struct store_document *document, void *context)
     return true;
 }
 
-/** Delete the document of one that is gone, unless it is alive after all. */
-static void forget_peer(struct duty *duty, const struct duty_peer *peer)
+/** Delete the document of another daemon, unless it was changed since. @return whether it is done
+ */
+static bool delete_document(struct duty *duty, const struct duty_peer *peer)
 {
     bool is_applied = false;
     struct store_change change = {
@@ -105,9 +124,51 @@ static void forget_peer(struct duty *duty, const struct duty_peer *peer)
         .key = peer->owner,
         .if_version = (int64_t)peer->version,
     };
-    if (peer->version != 0) {
-        (void)duty->store->ops->change_documents(duty->store, &change, 1, &is_applied, NULL);
+    return duty->store->ops->change_documents(duty->store, &change, 1, &is_applied, NULL) == 0 &&
+           is_applied;
+}
+
+/** Whether the kernel does not know whether a process lives, and it is time to ask it. */
+static bool is_to_ask(const struct duty *duty, const struct duty_peer *peer)
+{
+    int64_t now_ns = clock_monotonic(duty->clock);
+    return peer->version != 0 && !owner_is_alive(peer->owner) && !owner_is_dead(peer->owner) &&
+           (peer->asked_ns == 0 || now_ns - peer->asked_ns >= DUTY_ASK_AGAIN_NS);
+}
+
+/** Those that are to be asked. @return their number */
+static size_t take_hidden(struct duty *duty, struct duty_peer **ret_hidden)
+{
+    struct duty_peer *peer = NULL;
+    struct duty_peer *next = NULL;
+    size_t count = 0;
+    pthread_mutex_lock(&duty->peers_lock);
+    HASH_ITER(hh, duty->peers, peer, next)
+    {
+        if (is_to_ask(duty, peer)) {
+            *ret_hidden = memory_resize(*ret_hidden, count + 1, sizeof(**ret_hidden));
+            (*ret_hidden)[count++] = *peer;
+        }
     }
+    pthread_mutex_unlock(&duty->peers_lock);
+    return count;
+}
+
+/** Ask the daemons of a store of one machine of which the kernel knows nothing. */
+static void ask_hidden(struct duty *duty)
+{
+    struct duty_peer *hidden = NULL;
+    size_t count = take_hidden(duty, &hidden);
+    for (size_t i = 0; i < count; i++) {
+        if (delete_document(duty, &hidden[i])) {
+            pthread_mutex_lock(&duty->peers_lock);
+            struct duty_peer *peer = peer_of(duty, hidden[i].owner);
+            peer->version = 0;
+            peer->seen_ns = peer->asked_ns = clock_monotonic(duty->clock);
+            pthread_mutex_unlock(&duty->peers_lock);
+        }
+    }
+    free(hidden);
 }
 
 /** Take those that are gone out of the table. @return their number */
@@ -150,11 +211,21 @@ static int look(struct duty *duty, struct rondo_error *err)
 {
     struct duty_peer *gone = NULL;
     struct store_document_query query = {.collection = DAEMON_COLLECTION};
-    int r = store_is_shared(duty->store) ? change_own(duty, STORE_PUT, err) : 0;
-    r = r < 0 ? r : duty->store->ops->read_documents(duty->store, &query, see_peer, duty, err);
+    struct duty_look found = {.duty = duty};
+    bool is_shared = store_is_shared(duty->store);
+    int r = is_shared ? change_own(duty, STORE_PUT, err) : 0;
+    r = r < 0 ? r : duty->store->ops->read_documents(duty->store, &query, see_peer, &found, err);
+    if (r == 0 && !found.has_own) { /* Another daemon asks whether this one lives. */
+        r = change_own(duty, STORE_PUT, err);
+    }
+    if (r == 0 && !is_shared) {
+        ask_hidden(duty);
+    }
     size_t count = r < 0 ? 0 : take_gone(duty, &gone);
     for (size_t i = 0; i < count; i++) {
-        forget_peer(duty, &gone[i]);
+        if (gone[i].version != 0) { /* Else it has none. */
+            (void)delete_document(duty, &gone[i]);
+        }
     }
     if (count > 0) {
         r = intake_adopt(duty->intake, err);

@@ -14,6 +14,8 @@ struct peers_world {
     struct runtime *runtime;
     struct duty duty; /* of this machine */
     char log[300];
+    struct store_ops local; /* of the store where it is one of this machine */
+    const struct store_ops *shared;
 };
 
 static void keep_log(void *context, const char *line)
@@ -56,6 +58,9 @@ static int peers_down(void **state)
 {
     struct peers_world *world = *state;
     void *far = world->far;
+    if (world->shared != NULL) {
+        world->far->memory->ops = world->shared;
+    }
     intake_close(world->duty.intake);
     duty_leave_peers(&world->duty);
     pthread_mutex_destroy(&world->duty.peers_lock);
@@ -141,4 +146,62 @@ PEERS_TEST(an_adoption_that_fails_is_tried_with_the_next_look)
     assert_string_not_equal(world->log, "");
     world->far->dies_at = 0;
     assert_string_equal(look(world, 5), "one");
+}
+
+/* ---- On a store of one machine ----------------------------------------------------------------
+ */
+
+/** The other daemon was on this machine: before it was booted again, or in another container. */
+static void be_local(struct peers_world *world)
+{
+    struct store *store = world->far->memory;
+    world->shared = store->ops;
+    world->local = *store->ops;
+    world->local.is_local = true;
+    store->ops = &world->local;
+}
+
+PEERS_TEST(requests_of_a_daemon_before_a_reboot_are_adopted)
+{
+    struct peers_world *world = *state;
+    be_local(world);
+    live(world);
+    world_submit(world->far, "fixer", "one", NULL);
+    assert_string_equal(look(world, 0), "");
+    assert_string_equal(look(world, 89), "");
+    assert_string_equal(look(world, 1), "one");
+}
+
+PEERS_TEST(a_daemon_in_another_container_that_lives_keeps_its_requests)
+{
+    struct peers_world *world = *state;
+    be_local(world);
+    live(world);
+    world_submit(world->far, "fixer", "one", NULL);
+    for (int i = 0; i < 20; i++) {
+        assert_string_equal(look(world, 30), "");
+        if (world_count(world->far, DAEMON_COLLECTION) == 1) { /* It is asked whether it lives. */
+            live(world);
+        }
+    }
+    world->far->now_ns += 120 * NS_PER_S;
+    assert_string_equal(look(world, 0), "");
+    assert_string_equal(look(world, 90), "one");
+}
+
+PEERS_TEST(a_daemon_that_is_asked_whether_it_lives_says_so)
+{
+    struct peers_world *world = *state;
+    bool is_applied = false;
+    be_local(world);
+    assert_string_equal(look(world, 0), "");
+    struct store *store = world->far->memory;
+    const struct store_change change = {.kind = STORE_DELETE,
+                                        .collection = DAEMON_COLLECTION,
+                                        .key = runtime_owner(world->runtime),
+                                        .if_version = STORE_ANY_VERSION};
+    assert_int_equal(store->ops->change_documents(store, &change, 1, &is_applied, NULL), 0);
+    assert_int_equal(world_count(world->far, DAEMON_COLLECTION), 0);
+    assert_string_equal(look(world, 5), "");
+    assert_int_equal(world_count(world->far, DAEMON_COLLECTION), 1);
 }
