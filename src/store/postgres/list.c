@@ -50,6 +50,20 @@ static void add_agents(struct listing_query *listing, const char *const *agents)
     }
 }
 
+/** As a list, because the server knows how many runs have which status. */
+static void add_statuses(struct listing_query *listing, uint32_t statuses)
+{
+    begin_condition(listing);
+    buf_printf(&listing->sql, "status = ANY ($%d)", next_parameter(listing));
+    struct buf *array =
+        postgres_add_array(&listing->query, POSTGRES_NUMBERS, (size_t)__builtin_popcount(statuses));
+    for (int i = 0; i < 32; i++) {
+        if ((statuses >> i & 1) != 0) {
+            postgres_put_number(array, i);
+        }
+    }
+}
+
 static void add_prefix(struct listing_query *listing, const char *prefix)
 {
     begin_condition(listing);
@@ -69,9 +83,7 @@ static void add_filter(struct listing_query *listing, const struct rules_run_fil
         postgres_add_text(&listing->query, query->agent_id);
     }
     if (filter->statuses != 0) {
-        begin_condition(listing);
-        buf_printf(&listing->sql, "($%d >> status::int) & 1::bigint = 1", next_parameter(listing));
-        postgres_add_number(&listing->query, filter->statuses);
+        add_statuses(listing, filter->statuses);
     }
     if (filter->has_prefix) {
         add_prefix(listing, query->id_prefix);

@@ -72,6 +72,7 @@ CREATE TABLE {s}.runs (
 ) WITH (fillfactor = 60);
 CREATE INDEX runs_by_age ON {s}.runs (created_ns, id);
 CREATE INDEX runs_by_agent ON {s}.runs (agent_id, created_ns, id);
+CREATE INDEX runs_for_counts ON {s}.runs (agent_id, status, pause, parent); -- few rows differ in it
 CREATE INDEX runs_by_parent ON {s}.runs (parent) WHERE parent <> '';
 CREATE INDEX runs_owned_by_agent ON {s}.runs (agent_id) WHERE owner <> '';
 CREATE INDEX runs_owned_alone ON {s}.runs (agent_id) WHERE owner <> '' AND is_exclusive;

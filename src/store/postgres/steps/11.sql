@@ -16,6 +16,7 @@ CREATE TABLE {s}.collections (
   scope text COLLATE "C" NOT NULL CHECK (scope IN ('agent', 'run', 'shared', 'all'))
 );
 ALTER TABLE {s}.runs ADD COLUMN claimed_by text COLLATE "C" NOT NULL DEFAULT '';
+CREATE INDEX runs_for_counts ON {s}.runs (agent_id, status, pause, parent);
 
 ALTER TABLE {s}.runs ENABLE ROW LEVEL SECURITY;
 ALTER TABLE {s}.events ENABLE ROW LEVEL SECURITY;
