@@ -310,6 +310,7 @@ const char *assignment_display_status(const struct store_run *run,
 {
     bool is_waiting = run->summary.status == RONDO_RUNNING && !run->summary.is_paused &&
                       run->owner[0] == '\0' && assignment != NULL &&
-                      assignment->state == ASSIGNMENT_QUEUED && !assignment_is_dead(assignment);
+                      assignment->state == ASSIGNMENT_QUEUED &&
+                      (assignment->pool[0] != '\0' || !assignment_is_dead(assignment));
     return is_waiting ? "queued" : run_display_status(run);
 }

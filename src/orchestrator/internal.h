@@ -119,7 +119,7 @@ struct orchestrator {
     struct ended_thread *ended;
     struct server_info server;   /**< this one; of the scheduler's thread, as the next ones, but for
                                       its address, which is under the lock */
-    struct server_info *servers; /**< all, as they were seen last */
+    struct server_info *servers; /**< all, as they were seen last; changed under the lock */
     size_t server_count;
     char **shared_folders; /**< constant; NULL-terminated or NULL */
     int64_t queue_due_ns;  /**< monotonic: look at the shared queue then */

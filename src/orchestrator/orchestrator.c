@@ -440,8 +440,29 @@ bool orchestrator_is_queued(struct orchestrator *orchestrator, const char *run_i
     pthread_mutex_lock(&orchestrator->lock);
     const struct run_entry *entry = entry_find(orchestrator, run_id);
     bool is_queued = entry != NULL && entry->state == ENTRY_QUEUED;
+    bool may_be_elsewhere = entry == NULL && orchestrator->has_peers;
     pthread_mutex_unlock(&orchestrator->lock);
-    return is_queued;
+    struct assignment assignment;
+    return is_queued ||
+           (may_be_elsewhere &&
+            assignment_read(orchestrator_store(orchestrator), run_id, &assignment, NULL) == 1 &&
+            assignment.state == ASSIGNMENT_QUEUED);
+}
+
+void orchestrator_explain_waiting(struct orchestrator *orchestrator, const struct store_run *run,
+                                  struct buf *ret_text)
+{
+    struct assignment assignment;
+    if (run->summary.status != RONDO_RUNNING || run->summary.is_paused ||
+        !run_is_interrupted(run)) {
+        return;
+    }
+    struct store *store = orchestrator_store(orchestrator);
+    bool is_assigned = assignment_read(store, run->id, &assignment, NULL) == 1;
+    pthread_mutex_lock(&orchestrator->lock);
+    servers_explain_waiting(store, orchestrator->servers, orchestrator->server_count, run,
+                            is_assigned ? &assignment : NULL, ret_text);
+    pthread_mutex_unlock(&orchestrator->lock);
 }
 
 size_t orchestrator_take_queued(struct orchestrator *orchestrator, char (*ret_run_ids)[ID_SIZE],

@@ -141,7 +141,14 @@ int orchestrator_change_limits(struct orchestrator *orchestrator, const char *ru
                                const struct loop_limits *limits, const char *by,
                                struct rondo_error *err);
 
-/** Whether a run waits to be executed here. */
+/**
+ * Append what a run waits for, if no living server can execute it; else nothing. It reads the
+ * store, so it must not be called from a callback of the store.
+ */
+void orchestrator_explain_waiting(struct orchestrator *orchestrator, const struct store_run *run,
+                                  struct buf *ret_text);
+
+/** Whether a run waits to be executed, here or in the queue of all servers. The same holds. */
 bool orchestrator_is_queued(struct orchestrator *orchestrator, const char *run_id);
 
 /**

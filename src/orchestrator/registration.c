@@ -58,15 +58,15 @@ void registration_look(struct orchestrator *orchestrator)
     if (servers_read(store, orchestrator_clock(orchestrator), &list, &count, NULL) < 0) {
         return;
     }
+    pthread_mutex_lock(&orchestrator->lock);
     free(orchestrator->servers);
     orchestrator->servers = list;
     orchestrator->server_count = count;
-    bool has_peers = false;
+    orchestrator->has_peers = false;
     for (size_t i = 0; i < count; i++) {
-        has_peers = has_peers || registration_knows(orchestrator, list[i].owner);
+        orchestrator->has_peers =
+            orchestrator->has_peers || registration_knows(orchestrator, list[i].owner);
     }
-    pthread_mutex_lock(&orchestrator->lock);
-    orchestrator->has_peers = has_peers;
     pthread_mutex_unlock(&orchestrator->lock);
 }
 

@@ -157,6 +157,55 @@ void server_write_members(const struct server_info *server, struct json_writer *
     json_write_string(writer, "version", server->version);
 }
 
+/** Whether a living server has all labels. */
+static bool has_labels(const struct server_info *list, size_t count, const char *pool)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (list[i].is_alive && labels_have_all(list[i].pool, pool)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/** Append the name of the server that an owner is or was, unless its machine has a living one. */
+static void explain_machine(const struct server_info *list, size_t count, const char *owner,
+                            struct buf *ret_text)
+{
+    char host[OWNER_HOST_SIZE];
+    char other[OWNER_HOST_SIZE];
+    const char *name = host;
+    owner_host(owner, host);
+    for (size_t i = 0; i < count; i++) {
+        owner_host(list[i].owner, other);
+        if (list[i].is_alive && strcmp(host, other) == 0) {
+            return;
+        }
+        name = strcmp(list[i].owner, owner) == 0 ? list[i].name : name;
+    }
+    if (name[0] != '\0') {
+        buf_printf(ret_text, "server %s", name);
+    }
+}
+
+void servers_explain_waiting(const struct store *store, const struct server_info *list,
+                             size_t count, const struct store_run *run,
+                             const struct assignment *assignment, struct buf *ret_text)
+{
+    const char *pool = assignment == NULL ? "" : assignment->pool;
+    const char *owner =
+        run->owner[0] != '\0' || assignment == NULL ? run->owner : assignment->server;
+    if (count == 0 || run->summary.status != RONDO_RUNNING || run->summary.is_paused ||
+        run_is_executed(run, clock_now(clock_system()))) {
+        return;
+    }
+    if (assignment != NULL && !has_labels(list, count, pool)) {
+        buf_printf(ret_text, pool[0] == '\0' ? "a server%s" : "a server with the labels %s", pool);
+    } else if (store_is_shared(store) && owner[0] != '\0') {
+        explain_machine(list, count, owner, ret_text);
+    }
+}
+
 /* ---- Writing -------------------------------------------------------------------------------- */
 
 void server_default_name(struct random *random, char ret_name[LABEL_SIZE])

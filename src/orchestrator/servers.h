@@ -11,6 +11,7 @@
 #include "base/text/labels.h"
 #include "store/store.h"
 
+struct buf;
 struct json_writer;
 struct random;
 
@@ -55,6 +56,17 @@ int servers_count_executing(struct store *store, struct server_info *list, size_
 /** The living one of an owner; NULL = there is none. */
 const struct server_info *servers_find_alive(const struct server_info *list, size_t count,
                                              const char *owner);
+
+struct assignment;
+
+/**
+ * Append what a run that nobody executes waits for, if no living server can execute it: "server
+ * web1", "a server with the labels gpu"; else nothing.
+ * @param assignment or NULL
+ */
+void servers_explain_waiting(const struct store *store, const struct server_info *list,
+                             size_t count, const struct store_run *run,
+                             const struct assignment *assignment, struct buf *ret_text);
 
 /** A name for a server that was given none: the host's, and something unique. */
 void server_default_name(struct random *random, char ret_name[LABEL_SIZE]);

@@ -12,6 +12,7 @@
 #include "cli/terminal/text.h"
 #include "loop/owner.h"
 #include "orchestrator/assignment.h"
+#include "orchestrator/servers.h"
 #include "server/answer/run_json.h"
 
 #include <inttypes.h>
@@ -86,6 +87,9 @@ struct run_table {
     struct style style;
     struct buf json;
     struct assignments *assignments;
+    struct store *store;
+    struct server_info *servers;
+    size_t server_count;
     struct buf damaged; /* a line for each run that cannot be read */
     bool wants_json;
     bool wants_children;
@@ -102,6 +106,16 @@ static void add_holder(struct run_table *listing, const struct store_run *run)
     table_add(&listing->table, who);
 }
 
+/** @param ret_waiting what it waits for, "" = nothing @return its status */
+static const char *find_status(const struct run_table *listing, const struct store_run *run,
+                               struct buf *ret_waiting)
+{
+    const struct assignment *assignment = assignments_find(listing->assignments, run->id);
+    servers_explain_waiting(listing->store, listing->servers, listing->server_count, run,
+                            assignment, ret_waiting);
+    return assignment_display_status(run, assignment);
+}
+
 static void add_row(struct run_table *listing, const struct store_run *run)
 {
     const struct store_summary *summary = &run->summary;
@@ -115,9 +129,13 @@ static void add_row(struct run_table *listing, const struct store_run *run)
     buf_clear(&cell);
     bool is_idle =
         run_is_interrupted(run) || (summary->status == RONDO_RUNNING && summary->is_paused);
+    auto_buf struct buf waiting = {0};
+    auto_buf struct buf shown = {0};
+    const char *status = find_status(listing, run, &waiting);
+    buf_printf(&shown, waiting.len > 0 ? "waiting for %s" : "%s",
+               waiting.len > 0 ? buf_string(&waiting) : status);
     style_append(&listing->style, is_idle ? COLOUR_YELLOW : style_of_status(summary->status),
-                 assignment_display_status(run, assignments_find(listing->assignments, run->id)),
-                 &cell);
+                 buf_string(&shown), &cell);
     table_add(&listing->table, buf_string(&cell));
     buf_clear(&cell);
     buf_printf(&cell, "%" PRIu64, summary->iteration);
@@ -139,9 +157,9 @@ static void add_row(struct run_table *listing, const struct store_run *run)
 
 static void add_json(struct run_table *listing, const struct store_run *run)
 {
-    run_json_write_display_status(
-        run, assignment_display_status(run, assignments_find(listing->assignments, run->id)),
-        &listing->json);
+    auto_buf struct buf waiting = {0};
+    const char *status = find_status(listing, run, &waiting);
+    run_json_write_display_status(run, status, buf_string(&waiting), &listing->json);
     buf_append(&listing->json, "\n", 1);
 }
 
@@ -237,6 +255,7 @@ static int run_runs(const struct runs_values *values)
     struct run_table listing = {
         .table = {.columns = columns, .column_count = sizeof(columns) / sizeof(columns[0])},
         .style = style_for(stdout, values->no_colour != 0),
+        .store = session.store,
         .wants_json = values->wants_json != 0,
         .wants_children = values->wants_children != 0,
     };
@@ -248,6 +267,9 @@ static int run_runs(const struct runs_values *values)
         .damaged = take_damaged,
     };
     int r = assignments_read(session.store, &listing.assignments, &err);
+    /* A role of the database with some agents only does not see them: then nothing is said. */
+    (void)servers_read(session.store, clock_system(), &listing.servers, &listing.server_count,
+                       NULL);
     if (r == 0) {
         r = list(&listing, session.store, &query, &err);
     }
@@ -256,6 +278,7 @@ static int run_runs(const struct runs_values *values)
         r = report_damaged(&listing, &err);
     }
     assignments_free(listing.assignments);
+    free(listing.servers);
     free(listing.runs);
     table_fini(&listing.table);
     buf_fini(&listing.json);

@@ -19,6 +19,7 @@
 #include "journal/reader.h"
 #include "loop/owner.h"
 #include "orchestrator/assignment.h"
+#include "orchestrator/servers.h"
 #include "store/find.h"
 #include "work/history.h"
 #include "worker/coding/result.h"
@@ -332,7 +333,7 @@ static void add_tasks(const struct fields *fields, const struct work_history *hi
 
 static void show_text(const struct summary *summary, const struct session *session,
                       const struct run_show_values *values, const struct work_history *history,
-                      struct buf *out)
+                      const char *waiting_for, struct buf *out)
 {
     struct style style = style_for(stdout, values->no_colour != 0);
     size_t columns = style_columns(stdout, PIPE_COLUMNS);
@@ -355,6 +356,9 @@ static void show_text(const struct summary *summary, const struct session *sessi
     add_options(&fields, spec);
     buf_append_string(out, "\n");
     summary_text_head(summary, &fields);
+    if (waiting_for[0] != '\0') {
+        fields_add(&fields, "waiting for", waiting_for);
+    }
     add_conditions(&fields, summary);
     summary_text_tail(summary, session, true, &fields);
     add_tasks(&fields, history);
@@ -382,7 +386,7 @@ static void write_details(const struct summary *summary, struct json_writer *wri
 }
 
 static void show_json(const struct summary *summary, const struct work_history *history,
-                      struct buf *out)
+                      const char *waiting_for, struct buf *out)
 {
     auto_buf struct buf spec = {0};
     loop_spec_encode(&summary->spec, &spec);
@@ -390,6 +394,7 @@ static void show_json(const struct summary *summary, const struct work_history *
     json_begin_object(&writer, NULL);
     json_write_string(&writer, "type", "run");
     summary_json_members(summary, &writer);
+    json_write_string(&writer, "waiting_for", waiting_for[0] == '\0' ? NULL : waiting_for);
     write_details(summary, &writer);
     if (work_is_parent(&summary->spec)) {
         json_begin_object(&writer, "prd");
@@ -401,13 +406,29 @@ static void show_json(const struct summary *summary, const struct work_history *
     buf_append_string(out, "\n");
 }
 
+/** A role of the database with some agents only does not see servers: then nothing is said. */
+static void explain_waiting(const struct session *session, const struct store_run *run,
+                            const struct assignment *assignment, struct buf *ret_waiting_for)
+{
+    struct server_info *list = NULL;
+    size_t count = 0;
+    if (servers_read(session->store, clock_system(), &list, &count, NULL) == 0) {
+        servers_explain_waiting(session->store, list, count, run, assignment, ret_waiting_for);
+        free(list);
+    }
+}
+
 /** What a living server means to do with the run. */
 static int ask_servers(const struct session *session, struct summary *summary,
-                       char server[OWNER_DESCRIPTION_SIZE], struct rondo_error *err)
+                       char server[OWNER_DESCRIPTION_SIZE], struct buf *ret_waiting_for,
+                       struct rondo_error *err)
 {
     struct assignment assignment;
     int r = assignment_read(session->store, summary->run.id, &assignment, err);
-    if (r <= 0 || assignment_is_dead(&assignment)) {
+    if (r >= 0) {
+        explain_waiting(session, &summary->run, r == 1 ? &assignment : NULL, ret_waiting_for);
+    }
+    if (r <= 0 || (assignment_is_dead(&assignment) && assignment.pool[0] == '\0')) {
         return r;
     }
     owner_name(assignment.server, server);
@@ -434,12 +455,13 @@ static int run_show(const struct run_show_values *values, const char *name)
         auto_buf struct buf out = {0};
         char server[OWNER_DESCRIPTION_SIZE];
         struct work_history history;
-        r = ask_servers(&session, &summary, server, &err);
+        auto_buf struct buf waiting_for = {0};
+        r = ask_servers(&session, &summary, server, &waiting_for, &err);
         r = r < 0 ? r : load_tasks(&session, &summary, &history, &err);
         if (r == 0 && values->wants_json) {
-            show_json(&summary, &history, &out);
+            show_json(&summary, &history, buf_string(&waiting_for), &out);
         } else if (r == 0) {
-            show_text(&summary, &session, values, &history, &out);
+            show_text(&summary, &session, values, &history, buf_string(&waiting_for), &out);
         }
         if (r == 0) {
             work_history_fini(&history);

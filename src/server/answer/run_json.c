@@ -40,7 +40,7 @@ static void write_percent(struct json_writer *writer, const struct store_summary
 }
 
 static void write_members(const struct store_run *run, const char *kind, const char *status,
-                          struct json_writer *writer)
+                          const char *waiting_for, struct json_writer *writer)
 {
     const struct store_summary *summary = &run->summary;
     auto_buf struct buf cost = {0};
@@ -50,6 +50,7 @@ static void write_members(const struct store_run *run, const char *kind, const c
     json_write_string(writer, "parent_id", run->parent[0] == '\0' ? NULL : run->parent);
     json_write_string(writer, "kind", kind);
     json_write_string(writer, "status", status);
+    json_write_string(writer, "waiting_for", waiting_for[0] == '\0' ? NULL : waiting_for);
     json_write_int(writer, "iteration", (int64_t)summary->iteration);
     json_write_int(writer, "iteration_limit", (int64_t)summary->iteration_limit);
     write_percent(writer, summary);
@@ -68,22 +69,29 @@ static void write_members(const struct store_run *run, const char *kind, const c
 void run_json_members(const struct store_run *run, const char *kind,
                       struct orchestrator *orchestrator, struct json_writer *writer)
 {
-    write_members(run, kind, run_json_status(run, orchestrator), writer);
+    auto_buf struct buf waiting_for = {0};
+    if (orchestrator != NULL) {
+        orchestrator_explain_waiting(orchestrator, run, &waiting_for);
+    }
+    write_members(run, kind, run_json_status(run, orchestrator), buf_string(&waiting_for), writer);
 }
 
 void run_json_write_display_status(const struct store_run *run, const char *status,
-                                   struct buf *ret_json)
+                                   const char *waiting_for, struct buf *ret_json)
 {
     struct json_writer writer = json_writer(ret_json);
     json_begin_object(&writer, NULL);
-    write_members(run, NULL, status, &writer);
+    write_members(run, NULL, status, waiting_for, &writer);
     json_end_object(&writer);
 }
 
 void run_json_write(const struct store_run *run, struct orchestrator *orchestrator,
                     struct buf *ret_json)
 {
-    run_json_write_display_status(run, run_json_status(run, orchestrator), ret_json);
+    struct json_writer writer = json_writer(ret_json);
+    json_begin_object(&writer, NULL);
+    run_json_members(run, NULL, orchestrator, &writer);
+    json_end_object(&writer);
 }
 
 void run_counts_write(const struct store_run_counts *counts, struct buf *ret_json)

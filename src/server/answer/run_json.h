@@ -12,9 +12,9 @@ struct orchestrator;
 void run_json_write(const struct store_run *run, struct orchestrator *orchestrator,
                     struct buf *ret_json);
 
-/** The same for a known status. */
+/** The same for a known status. @param waiting_for as of servers_explain_waiting; "" = nothing */
 void run_json_write_display_status(const struct store_run *run, const char *status,
-                                   struct buf *ret_json);
+                                   const char *waiting_for, struct buf *ret_json);
 
 /** Write the members of that object. @param kind "role", "command", "library"; NULL = unknown */
 void run_json_members(const struct store_run *run, const char *kind,

@@ -41,6 +41,11 @@ Feature: Servers have names
     Then the exit code is 0
     And stdout mentions "waits for a server with the labels gpu"
     And stderr mentions "no server that is alive has these labels"
+    When I run `rondo runs`
+    Then stdout mentions "waiting for a server with the labels gpu"
+    When I run `rondo show last`
+    Then a line of stdout matches `waiting for +a server with the labels gpu`
+    And "/v1/runs" soon mentions "a server with the labels gpu"
     When I am on machine 2
     And a server with `--name two --pool gpu,linux --listen 127.0.0.1:0`
     Then "/v1/runs" soon mentions "max_iterations"

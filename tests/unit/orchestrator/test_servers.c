@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The list of servers, over a store that other machines share, with a clock that stands still. */
+#include "orchestrator/assignment.h"
 #include "orchestrator/servers.h"
 
 #include "support/hand_clock.h"
 #include "support/store/memory_store.h"
 #include "support/test.h"
 
+#include "base/auto.h"
+#include "base/buf.h"
 #include "base/clock.h"
 #include "base/memory.h"
 #include "base/random.h"
@@ -171,4 +174,53 @@ TEST(a_name_that_nobody_gave_is_valid_and_unique)
 
     assert_true(label_is_valid(one, strlen(one)));
     assert_string_not_equal(one, other);
+}
+
+/** What a run waits for that nobody executes. @param owner that it had; "" = none */
+static void check_waiting(struct servers_world *world, const char *owner,
+                          const struct assignment *assignment, const char *expected)
+{
+    struct server_info *list = NULL;
+    size_t count = 0;
+    auto_buf struct buf text = {0};
+    struct store_run run = {.summary.status = RONDO_RUNNING};
+    snprintf(run.owner, sizeof(run.owner), "%s", owner);
+    assert_int_equal(servers_read(world->store, &world->clock.clock, &list, &count, NULL), 0);
+
+    servers_explain_waiting(world->store, list, count, &run, assignment, &text);
+
+    assert_string_equal(buf_string(&text), expected);
+    free(list);
+}
+
+SERVERS_TEST(a_run_waits_for_the_server_that_has_its_workspace)
+{
+    struct servers_world *world = *state;
+    struct server_info gone = server("gone", OWNER_OF("a"));
+    struct server_info here = server("here", OWNER_OF("b"));
+    struct assignment assignment = {.state = ASSIGNMENT_QUEUED, .server = OWNER_OF("a")};
+    assert_int_equal(add(world, &gone), 0);
+    check_waiting(world, OWNER_OF("a"), NULL, ""); /* It lives, and takes it soon. */
+    hand_clock_pass(&world->clock, SERVER_LEASE_NS);
+    assert_int_equal(add(world, &here), 0);
+
+    check_waiting(world, OWNER_OF("a"), NULL, "server gone");
+    check_waiting(world, "", &assignment, "server gone");
+    check_waiting(world, OWNER_OF("c"), NULL, "server c"); /* No server was there: the host. */
+    check_waiting(world, OWNER_OF("b"), NULL, "");
+    check_waiting(world, "", NULL, ""); /* It was parked, and a person continues it. */
+}
+
+SERVERS_TEST(a_run_waits_for_a_server_with_its_labels)
+{
+    struct servers_world *world = *state;
+    struct server_info one = server("one", OWNER_OF("a"));
+    struct assignment assignment = {.state = ASSIGNMENT_QUEUED, .server = OWNER_OF("a")};
+    assert_int_equal(add(world, &one), 0);
+
+    check_waiting(world, "", &assignment, "");
+    snprintf(assignment.pool, sizeof(assignment.pool), "linux");
+    check_waiting(world, "", &assignment, "");
+    snprintf(assignment.pool, sizeof(assignment.pool), "linux,tpu");
+    check_waiting(world, "", &assignment, "a server with the labels linux,tpu");
 }

@@ -17,6 +17,7 @@ export function Details({ run }) {
     ["Model", run.model],
     ["Workspace", run.workspace && <code class="wrap">{run.workspace}</code>],
     ["Owner", run.owner],
+    ["Waiting for", run.waiting_for],
     ["Created", dateTime(run.created)],
     ["Last activity", dateTime(run.updated)],
     ["Ended", run.ended && dateTime(run.ended)],

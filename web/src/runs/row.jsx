@@ -66,7 +66,11 @@ function RunRowBody({ run, index, isSelected }) {
       data-run={run.run_id}
       aria-selected={isSelected ? "true" : undefined}
     >
-      <div class="td td-status" role="cell">
+      <div
+        class="td td-status"
+        role="cell"
+        title={run.waiting_for ? `Waiting for ${run.waiting_for}` : undefined}
+      >
         <Status name={run.status} />
       </div>
       <div class="td td-agent" role="cell">
