@@ -33,14 +33,22 @@ static void note_end(void *context)
     sem_post(&((struct watch_rig *)context)->called);
 }
 
+/** Open a store that announces what it writes, as those of programs do. */
+static struct store *open_telling(void)
+{
+    struct store *store = open_store();
+    ((struct postgres_store *)store)->is_silent = false;
+    return store;
+}
+
 static int make_rig(void **state)
 {
     static struct watch_rig rig;
     begin_test(state);
     memset(&rig, 0, sizeof(rig));
     sem_init(&rig.called, 0, 0);
-    rig.store = open_store();
-    rig.other = open_store();
+    rig.store = open_telling();
+    rig.other = open_telling();
     rig.writer = writer_new(rig.store);
     rig.listener = (struct writer_listener){.call = note_end, .context = &rig};
     writer_listen(rig.writer, &rig.listener);
