@@ -32,10 +32,17 @@ static const char *const defaults[][2] = {
     {"fallback_application_name", "rondo"},
 };
 
-static void ignore_notice(void *context, const PGresult *result)
+/**
+ * Notices are not shown. One says that somebody ended a commit's wait for the standby; it is known
+ * by the server's function, because its words depend on the language.
+ */
+static void take_notice(void *context, const PGresult *result)
 {
-    (void)context;
-    (void)result;
+    struct postgres_connection *connection = context;
+    const char *function = connection->store->pq.resultErrorField(result, PG_DIAG_SOURCE_FUNCTION);
+    if (function != NULL && strcmp(function, "SyncRepWaitForLSN") == 0) {
+        connection->is_uncopied = true;
+    }
 }
 
 /** Check what can be known of a server without asking it. */
@@ -111,7 +118,7 @@ static int open_connection(struct postgres_connection *connection, struct rondo_
         r = check_server(connection, err);
     }
     if (r >= 0) {
-        store->pq.setNoticeReceiver(connection->db, ignore_notice, NULL);
+        store->pq.setNoticeReceiver(connection->db, take_notice, connection);
         bool is_ready = store->pq.setnonblocking(connection->db, 1) == 0 &&
                         store->pq.enterPipelineMode(connection->db) == 1;
         r = is_ready ? 0 : postgres_fail(connection, NULL, "connect", err);

@@ -268,6 +268,22 @@ void postgres_rollback(struct postgres_connection *connection)
     }
 }
 
+/**
+ * See that a transaction which went through is as safe as the server's settings promise. One that
+ * is not can be handed in again: that waits for the standby, too.
+ */
+static int check_copied(const struct postgres_connection *connection, const char *doing,
+                        struct rondo_error *err)
+{
+    return connection->is_uncopied
+               ? error_set(err, RONDO_ERR_IO,
+                           "cannot %s in %s: somebody ended the wait for the standby "
+                           "(pg_cancel_backend), so a failover could lose it; see whether the "
+                           "standby runs",
+                           doing, connection->store->address.shown)
+               : 0;
+}
+
 int postgres_try(struct postgres_connection *connection, struct postgres_query *queries,
                  size_t count, enum postgres_part part, PGresult **ret_results, const char *doing,
                  struct rondo_error *err)
@@ -281,6 +297,7 @@ int postgres_try(struct postgres_connection *connection, struct postgres_query *
         }
     }
     bool is_sent = r == 0;
+    connection->is_uncopied = false;
     r = is_sent ? send_part(connection, queries, count, part, doing, err) : r;
     if (is_sent && r < 0) {
         connection->is_broken = true;
@@ -298,6 +315,7 @@ int postgres_try(struct postgres_connection *connection, struct postgres_query *
             r = connection->is_broken ? r : take_result(connection, slot, r, doing, err);
         }
         r = take_end(connection, r, doing, err);
+        r = r == 0 ? check_copied(connection, doing, err) : r;
     }
     if (r < 0) {
         if (ret_results != NULL) {

@@ -31,6 +31,7 @@ struct postgres_connection {
     int64_t patience_ns; /**< how long to wait for an answer; that of postgres_begin() is short */
     uint64_t
         queued_bytes;   /**< of parameters, since postgres_begin(): they need time of their own */
+    bool is_uncopied;   /**< a commit did not wait for the standby to the end */
     bool keeps_session; /**< no pooler gives it the sessions of others */
     unsigned char uses[PG_COUNT]; /**< of each statement, up to POSTGRES_PREPARED */
 };

@@ -157,6 +157,45 @@ SERVER_TEST(commits_do_with_one_connection_when_the_server_gives_no_other)
     store_close(store);
 }
 
+/* ---- A standby ------------------------------------------------------------------------------- */
+
+/** Until a commit waits for the standby; then `action` is done to its session. */
+static void wait_for_waiting(struct postgres *own, const char *action)
+{
+    while (strcmp(postgres_command(own,
+                                   "sql a SELECT count(%s) FROM pg_stat_activity WHERE"
+                                   " wait_event = 'SyncRep'",
+                                   action),
+                  "0") == 0) {
+        clock_sleep(clock_system(), NS_PER_MS, NULL);
+    }
+}
+
+TEST(a_commit_whose_wait_for_the_standby_was_cancelled_is_no_success)
+{
+    struct postgres *own = postgres_new(NULL);
+    assert_non_null(own);
+    struct store *store = open_at(postgres_address(own));
+    struct writer *writer = writer_new(store);
+    struct committing committing = make_committing(writer, 1, 1);
+    struct committing again = committing;
+    postgres_command(own, "standby b a sync");
+    postgres_command(own, "pause b");
+    start(&committing);
+    wait_for_waiting(own, "pg_cancel_backend(pid)");
+    assert_int_equal(pthread_join(committing.thread, NULL), 0);
+    assert_int_equal(committing.code, RONDO_ERR_IO);
+    assert_non_null(strstr(committing.err.message, "ended the wait for the standby"));
+    start(&again); /* It is recognised, and waits for the standby all the same. */
+    wait_for_waiting(own, "pid");
+    postgres_command(own, "continue b");
+    join(&again);
+    assert_int_equal(test_count_events(store, committing.id.text), 1);
+    writer_free(writer);
+    store_close(store);
+    postgres_free(own);
+}
+
 /* ---- Prepared statements ----------------------------------------------------------------------
  */
 
