@@ -308,6 +308,11 @@ static int copy_policies(struct copying *copying)
          number++) {
         r = from->ops->read_policies(from, NULL, number + 1, take_policy, copying, copying->err);
         r = r < 0 ? r : copying->r;
+        if (r == 0 && (uint64_t)copying->next.number != number) {
+            r = error_set(copying->err, RONDO_ERR_CORRUPT,
+                          "%s is damaged: number %" PRIu64 " of the history of policies is missing",
+                          copying->transfer->from_name, number);
+        }
     }
     return r;
 }

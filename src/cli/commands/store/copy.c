@@ -329,7 +329,8 @@ static int open_both(struct copy_command *command, char *const *names, struct ro
     bool only_compares = command->values->only_compares != 0;
     int r = open_store(names[0], only_compares ? STORE_READING : STORE_WRITING, &command->from,
                        &command->from_path, &command->from_name, err);
-    if (r == 0) {
+    r = r < 0 ? r : check_rights(command->from, command->from_path, command->from_name, err);
+    if (r == 0) { /* After a refusal there is no target. */
         r = open_store(names[1], only_compares ? STORE_READING : STORE_COPYING, &command->to,
                        &command->to_path, &command->to_name, err);
     }
@@ -337,7 +338,6 @@ static int open_both(struct copy_command *command, char *const *names, struct ro
         r = error_set(err, RONDO_ERR_STATE, "%s and %s are the same store", command->from_name,
                       command->to_name);
     }
-    r = r < 0 ? r : check_rights(command->from, command->from_path, command->from_name, err);
     return r < 0 ? r : check_rights(command->to, command->to_path, command->to_name, err);
 }
 

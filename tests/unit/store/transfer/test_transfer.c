@@ -454,6 +454,26 @@ SCENE_TEST(a_source_that_changed_since_is_refused)
     expect_refusal(scene, RONDO_ERR_STATE, "has changed since it was copied");
 }
 
+/** One that was made to be copied for ever: the numbers between are not there. */
+SCENE_TEST(a_source_that_lacks_a_part_of_the_history_of_policies_is_refused)
+{
+    struct copy_scene *scene = *state;
+    bool is_applied = false;
+    const struct store_policy_change change = {
+        .number = UINT64_C(4000000000000000000),
+        .time_ns = 1,
+        .source = "/p",
+        .digest = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef",
+        .how = "set",
+        .by = "me",
+        .text = "text",
+        .text_len = 4};
+    const struct store_piece piece = {.policies = &change, .policy_count = 1};
+    assert_int_equal(scene->from->ops->import(scene->from, &piece, &is_applied, NULL), 0);
+    assert_int_equal(copy(scene), RONDO_ERR_CORRUPT);
+    assert_non_null(strstr(scene->err.message, "number 3 of the history of policies is missing"));
+}
+
 SCENE_TEST(a_source_with_a_run_that_is_executed_is_refused)
 {
     struct copy_scene *scene = *state;
