@@ -118,15 +118,9 @@ static int find_fate(const struct orchestrator *orchestrator, const struct store
     return fate_by_kind(orchestrator, run, ret_fate, err);
 }
 
-/** Put it in the queue; where that is full it is found again by the next look. */
-static int take_over(struct orchestrator *orchestrator, const char *run_id, struct rondo_error *err)
+/** Reserve an entry for it. NULL: there is one, the queue is full, or this server ends. */
+static struct run_entry *reserve_entry(struct orchestrator *orchestrator, const char *run_id)
 {
-    struct loop_spec spec;
-    int r = loop_recorded_spec(orchestrator_store(orchestrator), run_id, &spec, err);
-    if (r < 0) {
-        return r;
-    }
-    const struct placement place = placement_of(&spec);
     pthread_mutex_lock(&orchestrator->lock);
     bool is_free = entry_find(orchestrator, run_id) == NULL &&
                    orchestrator->queued < orchestrator->options.max_queue &&
@@ -134,18 +128,60 @@ static int take_over(struct orchestrator *orchestrator, const char *run_id, stru
     struct run_entry *entry =
         is_free ? entry_add(orchestrator, run_id, ENTRY_CHANGING, BY_TAKEOVER) : NULL;
     pthread_mutex_unlock(&orchestrator->lock);
+    return entry;
+}
+
+/**
+ * Record that a dead run waits.
+ * @param ret_is_queued false: another living server than the dead one sees to it
+ */
+static int queue_dead(struct orchestrator *orchestrator, const struct store_run *run,
+                      const struct loop_spec *spec, bool *ret_is_queued, struct rondo_error *err)
+{
+    struct assignment found = {0};
+    int r = assignment_read(orchestrator_store(orchestrator), run->id, &found, err);
+    *ret_is_queued =
+        strcmp(found.server, run->owner) == 0 || !registration_knows(orchestrator, found.server);
+    if (r < 0 || !*ret_is_queued) {
+        return r < 0 ? r : 0;
+    }
+    const struct placement place = placement_of(spec);
+    struct assignment waiting = {
+        .since_ns = clock_now(orchestrator_clock(orchestrator)),
+        .by = BY_TAKEOVER,
+        .version = found.version,
+        .workspace = spec->workspace,
+    };
+    snprintf(waiting.run_id, sizeof(waiting.run_id), "%s", run->id);
+    snprintf(waiting.agent, sizeof(waiting.agent), "%s", place.agent == NULL ? "" : place.agent);
+    snprintf(waiting.pool, sizeof(waiting.pool), "%s", place.pool == NULL ? "" : place.pool);
+    return assignment_requeue(orchestrator, &waiting, ret_is_queued, err);
+}
+
+/** Put it in the queue; where that is full it is found again by the next look. */
+static int take_over(struct orchestrator *orchestrator, const struct store_run *run,
+                     struct rondo_error *err)
+{
+    struct loop_spec spec;
+    bool is_queued = false;
+    int r = loop_recorded_spec(orchestrator_store(orchestrator), run->id, &spec, err);
+    if (r < 0) {
+        return r;
+    }
+    const struct placement place = placement_of(&spec);
+    struct run_entry *entry = reserve_entry(orchestrator, run->id);
     if (entry == NULL) {
         loop_spec_fini(&spec);
         return 0;
     }
-    r = assignment_put(orchestrator, run_id, ASSIGNMENT_QUEUED, BY_TAKEOVER, &place, err);
-    if (r == 0) {
-        orchestrator_tell(orchestrator, "run %s, whose process died, is resumed here", run_id);
+    r = queue_dead(orchestrator, run, &spec, &is_queued, err);
+    if (r == 0 && is_queued) {
+        orchestrator_tell(orchestrator, "run %s, whose process died, is resumed here", run->id);
     }
     pthread_mutex_lock(&orchestrator->lock);
     entry->is_orphan = true;
     entry_place(orchestrator, entry, &place);
-    if (r < 0) {
+    if (r < 0 || !is_queued) {
         entry_remove(orchestrator, entry);
     } else {
         entry_set(orchestrator, entry, ENTRY_QUEUED);
@@ -188,7 +224,7 @@ static int meet_fate(struct orchestrator *orchestrator, const struct store_run *
     case FATE_NONE:
         break;
     case FATE_TAKE_OVER:
-        return take_over(orchestrator, run->id, err);
+        return take_over(orchestrator, run, err);
     case FATE_CLOSE:
         return close_dead(orchestrator, run, err);
     case FATE_PARK:
@@ -362,6 +398,7 @@ static bool is_seen_to(const struct orchestrator *orchestrator, const struct ass
  */
 static bool is_others_affair(struct orchestrator *orchestrator, const struct assignment *assignment)
 {
+    const struct placement place = assignment_placement(assignment);
     bool is_elsewhere = registration_knows(orchestrator, assignment->server);
     pthread_mutex_lock(&orchestrator->lock);
     bool is_queue_shared = orchestrator->has_peers && assignment->state == ASSIGNMENT_QUEUED &&
@@ -371,7 +408,8 @@ static bool is_others_affair(struct orchestrator *orchestrator, const struct ass
         entry_remove(orchestrator, entry);
     }
     pthread_mutex_unlock(&orchestrator->lock);
-    return is_elsewhere || is_queue_shared;
+    return is_elsewhere ||
+           (is_queue_shared && placement_allows(orchestrator, &place, assignment->server));
 }
 
 static void adopt(struct orchestrator *orchestrator, const struct assignment *assignment,
@@ -448,9 +486,7 @@ static int check_assignment(struct orchestrator *orchestrator, const struct assi
     }
     if (r == 0 && is_seen_to(orchestrator, assignment, &run, adoption->is_first)) {
         adoption->others++;
-    } else if (r == 0 && !placement_allows(orchestrator, &place, assignment->server)) {
-        adoption->others++;
-    } else if (r == 0) {
+    } else if (r == 0 && placement_allows(orchestrator, &place, assignment->server)) {
         adopt(orchestrator, assignment, &run, adoption);
         r = share(orchestrator, assignment, err);
     }
