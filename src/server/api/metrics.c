@@ -8,6 +8,7 @@
 #include "server/api/handlers.h"
 #include "source/intake/intake.h"
 #include "store/place.h"
+#include "store/postgres/postgres.h"
 #include "telemetry/handoff_meter.h"
 
 #include <stdio.h>
@@ -56,6 +57,28 @@ static void add_store(struct server *server, struct server_gauges *gauges)
     add(gauges, "rondo_queue_length", "queue", "commits", (double)counters.waiting);
     if (path != NULL && !store_is_in_database(path) && stat(path, &status) == 0) {
         add(gauges, "rondo_store_size_bytes", NULL, NULL, (double)status.st_size);
+    }
+}
+
+/** What a store in a database has, and how far its copies are, which costs a round trip. */
+static void add_database(struct server *server, struct server_gauges *gauges)
+{
+    struct store *store = runtime_store(server->options.runtime);
+    struct store_postgres_replication replication = {0};
+    if (server->store_path == NULL || !store_is_in_database(server->store_path)) {
+        return;
+    }
+    struct store_postgres_pool pool = store_postgres_pool(store);
+    add(gauges, "rondo_store_connections", "state", "open", (double)pool.open);
+    add(gauges, "rondo_store_connections", "state", "used", (double)pool.used);
+    add(gauges, "rondo_store_connection_waits_total", NULL, NULL, (double)pool.waits);
+    add(gauges, "rondo_store_connection_wait_seconds_total", NULL, NULL,
+        (double)pool.waiting_ns / (double)NS_PER_S);
+    if (store_postgres_replication(store, &replication, NULL) == 0 && replication.is_known) {
+        add(gauges, "rondo_store_standbys", NULL, NULL, (double)replication.standbys);
+        add(gauges, "rondo_store_replication_lag_seconds", NULL, NULL,
+            (double)replication.lag_ns / (double)NS_PER_S);
+        add(gauges, "rondo_store_replication_lag_bytes", NULL, NULL, (double)replication.lag_bytes);
     }
 }
 
@@ -137,6 +160,7 @@ static void server_gauges_take(struct server *server, struct server_gauges *ret_
     add_runs(server, &state, ret_gauges);
     add(ret_gauges, "rondo_queue_length", "queue", "runs", (double)state.queued);
     add_store(server, ret_gauges);
+    add_database(server, ret_gauges);
     add_monitor(server, ret_gauges);
     add_events(server, ret_gauges);
     add_telemetry(server, ret_gauges);

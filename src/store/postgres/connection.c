@@ -98,7 +98,7 @@ static int read_options(const struct postgres_store *store, const char **names, 
 
 static int open_connection(struct postgres_connection *connection, struct rondo_error *err)
 {
-    const struct postgres_store *store = connection->store;
+    struct postgres_store *store = connection->store;
     const char *names[OPTIONS_MAX] = {NULL};
     const char *values[OPTIONS_MAX] = {NULL};
     PQconninfoOption *options = NULL;
@@ -107,6 +107,7 @@ static int open_connection(struct postgres_connection *connection, struct rondo_
         return r;
     }
     connection->db = store->pq.connectdbParams(names, values, 0);
+    atomic_fetch_add(&store->pool.open, connection->db != NULL);
     store->pq.conninfoFree(options);
     connection->is_broken = false;
     connection->is_identified = false;
@@ -134,6 +135,7 @@ void postgres_close(struct postgres_connection *connection)
     if (connection->db != NULL) {
         connection->store->pq.finish(connection->db);
         connection->db = NULL;
+        atomic_fetch_sub(&connection->store->pool.open, 1);
     }
 }
 
@@ -215,7 +217,10 @@ static struct postgres_connection *choose(struct postgres_store *store, unsigned
         }
     }
     unsigned turn = first + atomic_fetch_add(&store->next, 1) % count;
+    int64_t begun_ns = clock_monotonic(clock_system());
+    atomic_fetch_add(&store->pool.waits, 1);
     pthread_mutex_lock(&store->connections[turn].mutex);
+    atomic_fetch_add(&store->pool.waiting_ns, clock_monotonic(clock_system()) - begun_ns);
     return &store->connections[turn];
 }
 
@@ -238,6 +243,7 @@ int postgres_begin(struct postgres_store *store, bool is_commit,
         pthread_mutex_unlock(&connection->mutex);
         return r;
     }
+    atomic_fetch_add(&store->pool.used, 1);
     *ret_connection = connection;
     return 0;
 }
@@ -252,6 +258,7 @@ struct postgres_connection *postgres_begin_open(struct postgres_store *store)
         }
         if (connection->db != NULL && !connection->is_broken && !has_ended(connection)) {
             connection->patience_ns = POSTGRES_PATIENCE_NS;
+            atomic_fetch_add(&store->pool.used, 1);
             return connection;
         }
         pthread_mutex_unlock(&connection->mutex);
@@ -264,5 +271,6 @@ void postgres_end(struct postgres_connection *connection)
     if (connection->is_broken) {
         postgres_close(connection);
     }
+    atomic_fetch_sub(&connection->store->pool.used, 1);
     pthread_mutex_unlock(&connection->mutex);
 }

@@ -49,6 +49,14 @@ struct postgres_announcer {
     bool is_ending;
 };
 
+/** Counts of connections. */
+struct postgres_pool {
+    atomic_uint open;
+    atomic_uint used;
+    atomic_ullong waits;
+    atomic_llong waiting_ns;
+};
+
 struct postgres_store {
     struct store base;
     struct pq_library pq;
@@ -68,6 +76,7 @@ struct postgres_store {
     unsigned commit_count; /**< the first ones, which are for commits */
     atomic_uint next;      /**< connection to wait for, when all are busy */
     struct postgres_announcer announcer;
+    struct postgres_pool pool;
     /** The oldest transaction that was open when the last position was read, and since when; see
         find_end() in read.c. */
     atomic_llong oldest_open;

@@ -53,6 +53,35 @@ enum store_postgres_rank {
 /** "runner". Static; any thread. */
 const char *store_postgres_rank_name(enum store_postgres_rank rank);
 
+/** The connections of a process, for figures. */
+struct store_postgres_pool {
+    uint64_t open;
+    uint64_t used;      /**< of them, now */
+    uint64_t waits;     /**< times that a thread had to wait for one, so far */
+    int64_t waiting_ns; /**< how long altogether */
+};
+
+/**
+ * Count the connections of a store. Does not use any. Any thread.
+ * @param store of store_postgres_open()
+ */
+struct store_postgres_pool store_postgres_pool(struct store *store);
+
+/** The copies of a database that follow it. */
+struct store_postgres_replication {
+    bool is_known;     /**< else the role may not see how far they are; the rest is 0 */
+    uint64_t standbys; /**< that are connected */
+    int64_t lag_ns;    /**< time from a commit until the slowest of them shows it */
+    int64_t lag_bytes; /**< of the log that it does not show yet */
+};
+
+/**
+ * Ask the server how far its standbys are. A round trip.
+ * @param store of store_postgres_open()
+ */
+int store_postgres_replication(struct store *store, struct store_postgres_replication *ret_state,
+                               struct rondo_error *err);
+
 /** What an operator has to know of a server. */
 struct store_postgres_server {
     int64_t round_trip_ns; /**< of the quickest of a few questions */
@@ -62,6 +91,7 @@ struct store_postgres_server {
     bool has_standbys;      /**< commits wait for standbys, if synchronous_commit lets them */
     int64_t connections;    /**< of all clients, now */
     int64_t connection_max; /**< that clients who are no superusers may have */
+    unsigned own_max;       /**< that a server with this address has, the listening one included */
     bool is_remote;         /**< the connection is by TCP */
     bool is_encrypted;      /**< by TLS */
     char role[64];          /**< by which the store is opened */

@@ -60,6 +60,40 @@ int store_postgres_look(struct store *base, struct store_postgres_server *ret_se
             return r;
         }
     }
+    server.own_max = store->address.connections + 1;
     *ret_server = server;
     return 0;
+}
+
+int store_postgres_replication(struct store *base, struct store_postgres_replication *ret_state,
+                               struct rondo_error *err)
+{
+    struct postgres_store *store = (struct postgres_store *)base;
+    PGresult *result = NULL;
+    auto_query struct postgres_query query = {.which = PG_REPLICATION};
+    int r = postgres_perform_again(store, &query, &result, "look at the standbys", err);
+    if (r < 0) {
+        return r;
+    }
+    struct checked_row row = postgres_row(store, result, 0);
+    r = postgres_check_answer(&row, "nfnn", "look at the standbys", err);
+    *ret_state = (struct store_postgres_replication){
+        .is_known = postgres_flag(&row, 1),
+        .standbys = (uint64_t)postgres_number(&row, 0),
+        .lag_ns = postgres_number(&row, 2),
+        .lag_bytes = postgres_number(&row, 3),
+    };
+    store->pq.clear(result);
+    return r;
+}
+
+struct store_postgres_pool store_postgres_pool(struct store *base)
+{
+    struct postgres_store *store = (struct postgres_store *)base;
+    return (struct store_postgres_pool){
+        .open = atomic_load(&store->pool.open),
+        .used = atomic_load(&store->pool.used),
+        .waits = atomic_load(&store->pool.waits),
+        .waiting_ns = atomic_load(&store->pool.waiting_ns),
+    };
 }

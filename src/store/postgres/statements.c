@@ -245,6 +245,14 @@ const char *const postgres_statements[PG_COUNT] = {
         " WHERE s.pid = pg_catalog.pg_backend_pid()),"
         " pg_catalog.inet_server_addr() IS NOT NULL,"
         " m.role, m.rank, m.agents, m.is_superuser, m.has_policies FROM {s}.my_rights() m",
+    [PG_REPLICATION] =
+        "SELECT count(*), coalesce(bool_and(r.state IS NOT NULL), true),"
+        " coalesce(max(greatest(extract(epoch FROM r.replay_lag), 0)) * 1000000000, 0)::bigint,"
+        " coalesce(max(greatest(pg_catalog.pg_wal_lsn_diff(w.lsn, r.replay_lsn), 0)), 0)::bigint"
+        " FROM (SELECT CASE WHEN pg_catalog.pg_is_in_recovery()"
+        " THEN pg_catalog.pg_last_wal_replay_lsn()"
+        " ELSE pg_catalog.pg_current_wal_lsn() END AS lsn) w"
+        " JOIN pg_catalog.pg_stat_replication r ON r.state IS DISTINCT FROM 'backup'",
     [PG_NOTIFY] = "SELECT pg_catalog.pg_notify('rondo', $1)",
 
     [PG_RIGHTS_GRANT] = "SELECT {s}.grant_rights($1, $2, $3)",

@@ -77,6 +77,7 @@ enum postgres_sql {
     PG_HEALTH_CHECK,
     PG_SERVER,
     PG_NOTIFY,
+    PG_REPLICATION,
     PG_RIGHTS_GRANT,
     PG_RIGHTS_REVOKE,
     PG_RIGHTS_LIST,

@@ -329,3 +329,17 @@ Feature: Many machines share a store in PostgreSQL
     And stdout mentions "libpq"
     And stdout mentions "primary"
     And stdout mentions "connections"
+
+  Scenario: The doctor and the metrics look at standbys and connections
+    Given a PostgreSQL store
+    And a standby that commits wait for
+    And a server
+    When I run `rondo doctor`
+    Then a line of stdout matches `replication +1 standby, [0-9.]+ s and 0\.[0-9] MiB behind`
+    And a line of stdout matches `connection budget +1 server needs up to 5 of [0-9]+ connections`
+    And "/metrics" soon mentions "rondo_store_standbys 1"
+    And "/metrics" soon mentions "rondo_store_replication_lag_seconds 0"
+    And "/metrics" soon mentions 'rondo_store_connections{state="open"}'
+    When the standby is killed
+    And I run `rondo doctor`
+    Then a line of stdout matches `replication +no standby is connected, but synchronous_standby_names is set`

@@ -87,6 +87,10 @@ When(/^the database is (killed|stopped|paused)$/, async function (how) {
   await this.postgres.perform(commands[how]);
 });
 
+When("the standby is killed", async function () {
+  await this.postgres.perform("kill b");
+});
+
 When("the database performs {string}", async function (sql) {
   await this.postgres.perform(`sql a ${sql}`);
 });

@@ -649,6 +649,57 @@ SERVER_TEST(a_server_notices_soon_that_a_machine_has_gone)
     store_close(store);
 }
 
+static void *read_a_run(void *store)
+{
+    (void)test_count_events(store, RUN_A);
+    return NULL;
+}
+
+struct held_connection {
+    struct store *store;
+    pthread_t other;
+};
+
+/** Have another thread read while the only connection for that is at work. */
+static bool hold_the_connection(const struct store_event *event, void *context)
+{
+    struct held_connection *held = context;
+    (void)event;
+    assert_int_equal(store_postgres_pool(held->store).used, 1);
+    assert_int_equal(pthread_create(&held->other, NULL, read_a_run, held->store), 0);
+    while (store_postgres_pool(held->store).waits == 0) {
+        clock_sleep(clock_system(), NS_PER_MS, NULL);
+    }
+    return false;
+}
+
+SERVER_TEST(connections_and_waits_for_them_are_counted)
+{
+    auto_buf struct buf address = {0};
+    buf_printf(&address, "%s&rondo_connections=2", postgres_address(server));
+    struct store *store = open_at(buf_string(&address));
+    test_create(store, RUN_A, "agent", false);
+    test_append(store, RUN_A, 1, "{}");
+    assert_int_equal(store_postgres_pool(store).waits, 0);
+    struct held_connection held = {.store = store};
+    int r = store->ops->read_events(store, RUN_A, 0, 0, hold_the_connection, &held, NULL);
+    assert_int_equal(r, 0);
+    pthread_join(held.other, NULL);
+    assert_true(store_postgres_pool(store).waiting_ns > 0);
+    assert_int_equal(store_postgres_pool(store).open, 2);
+    store_close(store);
+}
+
+SERVER_TEST(a_server_without_standbys_has_none_that_lag)
+{
+    struct store *store = open_store();
+    struct store_postgres_replication found = {.standbys = 9};
+    assert_int_equal(store_postgres_replication(store, &found, NULL), 0);
+    assert_true(found.is_known); /* There is none. */
+    assert_int_equal(found.standbys, 0);
+    store_close(store);
+}
+
 /** Open the store and close it. */
 static void *open_once(void *argument)
 {
