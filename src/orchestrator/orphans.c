@@ -333,6 +333,32 @@ static void take_damaged(const struct store_damaged_run *damaged, void *context)
     }
 }
 
+/** Whether another living server than the dead one has queued or taken a dead run. */
+static bool is_handled(const struct orchestrator *orchestrator,
+                       const struct assignments *assignments, const struct store_run *run)
+{
+    const struct assignment *assignment = assignments_find(assignments, run->id);
+    return assignment != NULL && strcmp(assignment->server, run->owner) != 0 &&
+           registration_knows(orchestrator, assignment->server);
+}
+
+/** What others handle is left out in one look, however many runs wait in the queue of all. */
+static int settle_all(struct orchestrator *orchestrator, const struct dead_runs *finding,
+                      struct rondo_error *err)
+{
+    struct assignments *assignments = NULL;
+    int r = finding->count == 0
+                ? 0
+                : assignments_read(orchestrator_store(orchestrator), &assignments, err);
+    for (size_t i = 0; r == 0 && i < finding->count; i++) {
+        if (!is_handled(orchestrator, assignments, &finding->runs[i])) {
+            settle(orchestrator, &finding->runs[i]);
+        }
+    }
+    assignments_free(assignments);
+    return r;
+}
+
 int orphans_scan(struct orchestrator *orchestrator, struct rondo_error *err)
 {
     int r = orphans_adopt(orchestrator, false, err);
@@ -350,9 +376,7 @@ int orphans_scan(struct orchestrator *orchestrator, struct rondo_error *err)
     if (finding.count > 1) {
         qsort(finding.runs, finding.count, sizeof(*finding.runs), by_id);
     }
-    for (size_t i = 0; r == 0 && i < finding.count; i++) {
-        settle(orchestrator, &finding.runs[i]);
-    }
+    r = r < 0 ? r : settle_all(orchestrator, &finding, err);
     free(finding.runs);
     return r < 0 ? r : scan_marked(orchestrator, err);
 }
