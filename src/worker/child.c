@@ -120,12 +120,27 @@ static int resume(struct task_run *child, struct rondo_error *err)
     return r;
 }
 
+/**
+ * Read the row of a run. One that does not name this parent is refused: on a store that tenants
+ * share, another one may have made it to be executed or read here.
+ */
+static int find_run(struct worker_children *children, const char *run_id, struct store_run *ret_row,
+                    struct rondo_error *err)
+{
+    struct store *store = runtime_store(loop_runtime(children->parent));
+    int r = store->ops->get_run(store, run_id, ret_row, err);
+    if (r == 0 && strcmp(ret_row->parent, loop_run_id(children->parent)) != 0) {
+        r = error_set(err, RONDO_ERR_STATE, "the run %s is there already, and has another parent",
+                      run_id);
+    }
+    return r;
+}
+
 static int open_run(struct task_run *child, struct rondo_error *err)
 {
     struct worker_children *children = child->children;
-    struct store *store = runtime_store(loop_runtime(children->parent));
     struct store_run row;
-    int r = store->ops->get_run(store, child->order->spec->run_id, &row, err);
+    int r = find_run(children, child->order->spec->run_id, &row, err);
     if (r == RONDO_ERR_NOT_FOUND) {
         r = begin(child, err);
     } else if (r == 0 && row.ended_ns == 0) {
@@ -219,9 +234,8 @@ static bool take_event(const struct journal_entry *entry, void *context)
 static int read_usage(struct worker_children *children, const char *run_id,
                       struct work_worked *ret_worked, struct rondo_error *err)
 {
-    struct store *store = runtime_store(loop_runtime(children->parent));
     struct store_run row;
-    int r = store->ops->get_run(store, run_id, &row, err);
+    int r = find_run(children, run_id, &row, err);
     if (r == 0) {
         ret_worked->is_ended = row.ended_ns != 0;
         ret_worked->tokens = row.summary.tokens;

@@ -30,7 +30,8 @@ struct order_run {
     struct loop_spec spec;
     struct agent *agent;
     struct loop *loop;
-    bool is_over; /* it had ended before this call */
+    bool is_over;    /* it had ended before this call */
+    bool is_foreign; /* a run with its id is another agent's */
     struct rondo_error err;
 };
 
@@ -139,12 +140,31 @@ static int resume(struct order_run *run)
     return r;
 }
 
+/**
+ * Refuse a run of another agent: on a store that tenants share, one of them may have made it to be
+ * executed or read here. Nobody makes runs of agents that it has no right for.
+ */
+static int check_agent(struct order_run *run, const struct store_run *row)
+{
+    int r = make_spec(run);
+    run->is_foreign = r == 0 && strcmp(row->agent_id, run->spec.agent_id) != 0;
+    if (run->is_foreign) {
+        r = error_set(&run->err, RONDO_ERR_STATE, "the run %s is there already, and is one of %s",
+                      run->id, row->agent_id);
+    }
+    loop_spec_fini(&run->spec);
+    run->spec = (struct loop_spec){0};
+    return r;
+}
+
 static int open_run(struct order_run *run)
 {
     struct store *store = runtime_store(run->outer->runtime);
     struct store_run row;
     int r = store->ops->get_run(store, run->id, &row, &run->err);
-    if (r == RONDO_ERR_NOT_FOUND) {
+    bool is_there = r == 0;
+    r = is_there ? check_agent(run, &row) : r;
+    if (!is_there && r == RONDO_ERR_NOT_FOUND) {
         r = begin(run);
     } else if (r == 0 && row.ended_ns == 0) {
         r = resume(run);
@@ -197,7 +217,7 @@ static void note_usage(const struct order_run *run, int64_t begin_ns)
     struct agent_delegation *done = &run->outer->delegation;
     struct store *store = runtime_store(run->outer->runtime);
     struct store_run row;
-    if (store->ops->get_run(store, run->id, &row, NULL) < 0) {
+    if (run->is_foreign || store->ops->get_run(store, run->id, &row, NULL) < 0) {
         return; /* It was never made. */
     }
     *done = (struct agent_delegation){

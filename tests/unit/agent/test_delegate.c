@@ -88,6 +88,42 @@ SCENE_TEST(the_answer_of_the_other_agent_is_the_result_of_the_call)
     assert_true(loop_state(scene->loop)->tokens >= 111);
 }
 
+static const char *squatter;
+
+/** A tenant of the store has made runs with the ids that runs get here. */
+static int get_squatted(struct store *store, const char *run_id, struct store_run *ret_run,
+                        struct rondo_error *err)
+{
+    (void)store;
+    struct store *memory = scene_now->fixture->memory;
+    int r = memory->ops->get_run(memory, run_id, ret_run, err);
+    if (r == RONDO_ERR_NOT_FOUND && squatter != NULL) {
+        *ret_run = (struct store_run){.ended_ns = 1,
+                                      .summary = {.status = RONDO_COMPLETED, .tokens = 1000000}};
+        snprintf(ret_run->id, sizeof(ret_run->id), "%s", run_id);
+        snprintf(ret_run->agent_id, sizeof(ret_run->agent_id), "%s", squatter);
+        return 0;
+    }
+    return r;
+}
+
+SCENE_TEST(a_run_that_another_agent_has_made_with_its_id_is_neither_read_nor_executed)
+{
+    struct agent_scene *scene = *state;
+    static struct store_ops ops;
+    ops = *scene->fixture->store->ops;
+    ops.get_run = get_squatted;
+    scene->fixture->store->ops = &ops;
+    squatter = "stranger";
+    play(scene, HELPER(""), "{\"text\":\"Forty-two.\"}\n", ENTRY(""),
+         ASK("What is it?") FINISH("completed"));
+    scene_expect(scene, RONDO_COMPLETED);
+    squatter = NULL;
+    assert_int_equal(
+        scene_events(scene, "tool.finished", "is there already, and is one of stranger"), 1);
+    assert_int_equal(scene->asks, 2);
+}
+
 SCENE_TEST(the_other_run_says_who_gave_it_away_and_cannot_be_opened_alone)
 {
     struct agent_scene *scene = *state;

@@ -40,6 +40,40 @@ WORK_TEST(each_task_is_a_run_of_its_own_that_names_its_parent)
     loop_spec_fini(&spec);
 }
 
+static const struct store_ops *usual;
+
+/** A tenant of the store has made runs with the ids that runs get here. */
+static int get_squatted(struct store *store, const char *run_id, struct store_run *ret_run,
+                        struct rondo_error *err)
+{
+    int r = usual->get_run(store, run_id, ret_run, err);
+    if (r == RONDO_ERR_NOT_FOUND && id_is_from_name(run_id)) {
+        *ret_run = (struct store_run){.ended_ns = 1,
+                                      .summary = {.status = RONDO_COMPLETED, .tokens = 1000000}};
+        snprintf(ret_run->id, sizeof(ret_run->id), "%s", run_id);
+        return 0;
+    }
+    return r;
+}
+
+WORK_TEST(a_run_that_somebody_else_has_made_with_its_id_is_neither_read_nor_executed)
+{
+    struct store *store = work_scene.store;
+    struct store_run row;
+    usual = store->ops;
+    struct store_ops ops = *usual;
+    ops.get_run = get_squatted;
+    store->ops = &ops;
+    work_play(TASK("A", ""), "true", 1, write_own_file);
+    store->ops = usual;
+    assert_int_not_equal(work_scene.status, RONDO_COMPLETED);
+    assert_int_equal(work_ended("A", "error"), work_events("task.ended", NULL, NULL));
+    assert_int_equal(
+        work_events("task.ended", "is there already, and has another parent", NULL) > 0, 1);
+    assert_ok(store->ops->get_run(store, work_scene.run_id, &row, &scene_err));
+    assert_true(row.summary.tokens < 1000000);
+}
+
 WORK_TEST(what_the_runs_use_counts_for_the_parent)
 {
     struct store_run row;
