@@ -121,7 +121,7 @@ WORLD_TEST(every_member_of_a_command_counts)
                         "'timeout_ns':7}],'max_iterations':4,'max_tokens':5,'max_cost':0.25,"
                         "'time_limit_ns':6,'delay_ns':0,'checkpoint_interval':8,'max_failures':9,"
                         "'durability':'best_effort','exclusive':true,'allow_network':true,"
-                        "'policy':'p.cedar'}");
+                        "'policy':'p.cedar','pool':'gpu,linux'}");
     const struct loop_spec *spec = &world->spec;
     assert_string_equal(spec->agent_id, "b");
     assert_string_equal(spec->prompt, "p");
@@ -138,6 +138,7 @@ WORLD_TEST(every_member_of_a_command_counts)
     assert_int_equal(spec->max_iterations, 4);
     assert_int_equal(spec->max_tokens, 5);
     assert_int_equal(spec->max_cost_micro, 250000);
+    assert_string_equal(spec->pool, "gpu,linux");
     assert_int_equal(spec->time_limit_ns, 6);
     assert_int_equal(spec->checkpoint_interval, 8);
     assert_int_equal(spec->max_failures, 9);
@@ -190,6 +191,9 @@ WORLD_TEST(wrong_members_are_named)
         {"{'command':['x'],'max_iterations':1000000001}", "max_iterations"},
         {"{'command':['x'],'max_iterations':'1'}", "max_iterations"},
         {"{'command':['x'],'max_tokens':99999999999999999999}", "max_tokens"},
+        {"{'command':['x'],'pool':'gpu;linux'}", "pool"},
+        {"{'command':['x'],'pool':'GPU'}", "pool"},
+        {"{'command':['x'],'pool':'a,b,c,d,e,f,g,h,i'}", "pool"},
         {"{'command':['x'],'max_cost':0}", "max_cost"},
         {"{'command':['x'],'max_cost':-1}", "max_cost"},
         {"{'command':['x'],'max_cost':1e300}", "max_cost"},
