@@ -43,6 +43,11 @@ class Run:
         self.events, self.tenures, self.problems = [], [], []
         self.attempts, self.finished, self.begun = {}, {}, {}
 
+    def was_refused(self):
+        """Whether its request failed after it had been created: it is closed then, and nothing of it was begun."""
+        last = self.events[-1] if self.events else {}
+        return not self.attempts and last.get("type") == "run.finished" and last.get("status") == "error"
+
     def read(self):
         for number, event in enumerate(self.events, 1):
             if event["seq"] != number:
@@ -141,7 +146,7 @@ class Checker:
 
     def check_started(self, runs, started):
         findings = self.findings
-        by_agent = collections.Counter(run.agent for run in runs.values())
+        by_agent = collections.Counter(run.agent for run in runs.values() if run.id in started or not run.was_refused())
         findings.lost += [f"run {run} was accepted and is lost" for run in started if run not in runs]
         findings.doubled += [f"{agent} has {count} runs" for agent, count in by_agent.items() if count > 1]
 

@@ -30,6 +30,8 @@ PARTS = {
     "clock": "clocks of machines are an hour wrong",
     "ten": "many servers execute many runs, and are killed",
     "terminate": "sessions of the database are ended",
+    "full": "the disk of the database is full",
+    "idle": "servers of which nothing is wanted leave the database alone, and show at once what another one does",
     "copies": "a store is copied, and the command killed",
 }
 NUMBERS = {
@@ -37,9 +39,10 @@ NUMBERS = {
     "freezes": "processes that are frozen",
     "failovers": "primaries that are killed",
     "cuts": "of links",
-    "servers": "of `ten`",
+    "servers": "of `ten` and `idle`",
     "runs": "of `ten`",
     "sessions": "sessions that are ended",
+    "fills": "of the disk",
     "copies": "runs that are copied",
     "seed": "of what happens by chance",
 }

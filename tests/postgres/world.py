@@ -153,7 +153,8 @@ class World(unittest.TestCase):
         checker = Checker(self.base, self.effects, self.offset_s, name, self.thawed, offsets)
         runs = checker.check(self.starter.runs, self.follower)
         findings = checker.findings
-        undone = [run for run in runs.values() if len(run.finished) != self.iterations]
+        meant = [run for run in runs.values() if run.id in self.starter.runs or not run.was_refused()]
+        undone = [run for run in meant if len(run.finished) != self.iterations]
         findings.problems += [f"run {run.id} is not done, its last events: {run.events[-3:]}" for run in undone]
         findings.takeovers = self.find_takeovers(runs)
         if findings.problems:
