@@ -47,6 +47,9 @@
 /** How often other processes' commits are looked for: at first, and when nothing happens. */
 #define POLL_MIN_NS (10 * NS_PER_MS)
 #define POLL_MAX_NS (50 * NS_PER_MS)
+/** A store that answers slowly, because many servers ask it, is asked less often: the pause is at
+ *  least so many times as long as its last answer took. */
+#define POLL_SHARE 20
 /** The same while no process writes to the store: only in case that is wrong. */
 #define POLL_QUIET_NS (60 * NS_PER_S)
 
@@ -87,7 +90,9 @@ struct writer {
     bool is_held_back;       /**< the store does not give them all that this process committed */
     uint64_t asked_news;     /**< `news` when it said so */
     int64_t polled_ns;       /**< when the store was asked last (monotonic) */
+    int64_t answer_ns;       /**< how long its last answer took */
     bool is_quiet;           /**< no process has written to the store for a while */
+    bool is_asked_quietly;   /**< the store was asked since then: only now may readers rest */
     uint64_t rings;          /**< how often writer_ring was called */
     struct writer_counters counters;
     writer_observe_fn *observe;
@@ -444,9 +449,13 @@ int writer_commit(struct writer *writer, const struct store_batch *batch,
 static bool may_poll(struct writer *writer)
 {
     int64_t now_ns = clock_monotonic(clock_system());
-    bool is_due = writer->polled_ns == 0 || now_ns - writer->polled_ns >= POLL_MIN_NS;
+    int64_t pause_ns = POLL_SHARE * writer->answer_ns;
+    pause_ns = pause_ns < POLL_MIN_NS ? POLL_MIN_NS : pause_ns;
+    bool is_due = writer->polled_ns == 0 || now_ns - writer->polled_ns >= pause_ns ||
+                  (writer->is_quiet && !writer->is_asked_quietly);
     if (is_due) {
         writer->polled_ns = now_ns;
+        writer->is_asked_quietly = writer->is_quiet;
     }
     return is_due;
 }
@@ -490,10 +499,15 @@ static bool has_news(struct writer *writer, uint64_t after, uint64_t seen)
     if (!is_due) {
         return is_new;
     }
-    if (writer->store->ops->last_position(writer->store, &position, NULL) < 0) {
+    int64_t asked_ns = clock_monotonic(clock_system());
+    int r = writer->store->ops->last_position(writer->store, &position, NULL);
+    pthread_mutex_lock(&writer->mutex);
+    if (r < 0) {
+        writer->is_asked_quietly = false;
+        pthread_mutex_unlock(&writer->mutex);
         return is_committed;
     }
-    pthread_mutex_lock(&writer->mutex);
+    writer->answer_ns = clock_monotonic(clock_system()) - asked_ns;
     note_shown(writer, position, known, news);
     is_new = writer->shown_position > after;
     pthread_mutex_unlock(&writer->mutex);
@@ -518,7 +532,7 @@ static int64_t next_interval(struct writer *writer, const struct watcher *watche
 {
     pthread_mutex_lock(&writer->mutex);
     bool is_rung = watcher->rings != writer->rings;
-    bool can_rest = writer->is_quiet && watcher->event_fd >= 0;
+    bool can_rest = writer->is_quiet && writer->is_asked_quietly && watcher->event_fd >= 0;
     pthread_mutex_unlock(&writer->mutex);
     return is_rung ? 0 : can_rest ? POLL_QUIET_NS : interval_ns;
 }
@@ -618,6 +632,7 @@ void writer_set_quiet(struct writer *writer, bool is_quiet)
     pthread_mutex_lock(&writer->mutex);
     bool was_quiet = writer->is_quiet;
     writer->is_quiet = is_quiet;
+    writer->is_asked_quietly = false;
     pthread_mutex_unlock(&writer->mutex);
     if (!was_quiet || is_quiet) {
         return;

@@ -544,6 +544,32 @@ RIG_TEST(waiting_does_not_end_for_what_readers_do_not_get_yet)
     assert_true(writer_wait(rig->writer, 0, FOREVER_NS, NULL));
 }
 
+#define SLOW_NS (10 * NS_PER_MS)
+static _Atomic int slow_answers;
+
+static int answer_slowly(struct store *store, uint64_t *ret_position, struct rondo_error *err)
+{
+    clock_sleep(clock_system(), SLOW_NS, NULL);
+    atomic_fetch_add(&slow_answers, 1);
+    return show_nothing(store, ret_position, err);
+}
+
+RIG_TEST(a_store_that_answers_slowly_is_asked_less_often)
+{
+    struct rig *rig = *state;
+    const struct store_ops *ops = rig->store->ops;
+    struct store_ops slow = *ops;
+    slow.last_position = answer_slowly;
+    rig->store->ops = &slow;
+    atomic_store(&slow_answers, 0);
+    int64_t begun_ns = clock_monotonic(clock_system());
+    assert_false(writer_wait(rig->writer, 0, 100 * SLOW_NS, NULL));
+    int64_t waited_ns = clock_monotonic(clock_system()) - begun_ns;
+    assert_true(atomic_load(&slow_answers) > 0);
+    assert_true(atomic_load(&slow_answers) <= 1 + waited_ns / (20 * SLOW_NS));
+    rig->store->ops = ops;
+}
+
 /** A thread in writer_wait. */
 struct waiting {
     struct writer *writer;
