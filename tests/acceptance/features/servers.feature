@@ -1,5 +1,5 @@
 @serve @postgres
-Feature: Servers have names
+Feature: Servers have names, pools and one queue
 
   Scenario: Each server is listed with its labels, and one that was killed as not seen
     Given a PostgreSQL store
@@ -65,3 +65,20 @@ Feature: Servers have names
     And I am on machine 3
     And a server with `--name three --max-loops 1 --listen 127.0.0.1:0`
     Then all of them soon have the status "max_iterations"
+
+  Scenario: A run waits for the machine that has its workspace, unless the folder is shared
+    Given programs can be given another host name
+    And a PostgreSQL store
+    And a worker
+      """
+      true
+      """
+    And a server with `--name here --pool linux`
+    When I run `unshare --uts sh -c "hostname far.example && exec rondo loop --pool linux --max-iterations 1 -- ./worker.sh"`
+    Then the exit code is 0
+    And "/v1/runs" soon mentions "server far.example"
+    When I run `rondo runs`
+    Then stdout mentions "waiting for server far.example"
+    When I am on machine 2
+    And a server with `--name there --pool linux --shared-folder . --listen 127.0.0.1:0`
+    Then "/v1/runs" soon mentions "max_iterations"

@@ -9,6 +9,7 @@
 
 const { Before, Given, Then, When } = require("@cucumber/cucumber");
 const assert = require("node:assert/strict");
+const { spawnSync } = require("node:child_process");
 const crypto = require("node:crypto");
 const fs = require("node:fs");
 const path = require("node:path");
@@ -59,6 +60,13 @@ async function start(world, ...options) {
   world.env.RONDO_STORE = world.postgres.address;
   return undefined;
 }
+
+Given("programs can be given another host name", function () {
+  const { status, stderr } = spawnSync("unshare", ["--uts", "true"], { encoding: "utf8" });
+  if (status === 0) return undefined;
+  this.log(`skipped: unshare --uts: ${stderr}`);
+  return "skipped";
+});
 
 Given("a PostgreSQL store", function () {
   return start(this);
