@@ -7,8 +7,12 @@
 
 bool label_is_valid(const char *text, size_t len)
 {
-    return len >= 1 && len <= LIMIT_LABEL_LEN &&
-           strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789.-") >= len;
+    static const char allowed[] = "abcdefghijklmnopqrstuvwxyz0123456789.-";
+    size_t valid = 0;
+    while (valid < len && memchr(allowed, text[valid], sizeof(allowed) - 1) != NULL) {
+        valid++;
+    }
+    return len >= 1 && len <= LIMIT_LABEL_LEN && valid == len;
 }
 
 int labels_check(const char *list, const char *what, struct rondo_error *err)

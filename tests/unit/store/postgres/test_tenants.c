@@ -237,8 +237,9 @@ SERVER_TEST(an_error_shows_no_number_of_a_claim)
     char *claim = strdup(perform("SELECT claim FROM runs WHERE id = '" RUN_C "'"));
     PGresult *result = PQexec(connection, "SELECT renew_leases(NULL, NULL, 'owner-a', NULL)");
     assert_int_equal(PQresultStatus(result), PGRES_FATAL_ERROR);
-    assert_null(strstr(PQresultVerboseErrorMessage(result, PQERRORS_VERBOSE, PQSHOW_CONTEXT_ALWAYS),
-                       claim));
+    char *message = PQresultVerboseErrorMessage(result, PQERRORS_VERBOSE, PQSHOW_CONTEXT_ALWAYS);
+    assert_null(strstr(message, claim));
+    PQfreemem(message);
     PQclear(result);
     PQfinish(connection);
     free(claim);
