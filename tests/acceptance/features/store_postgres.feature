@@ -90,6 +90,35 @@ Feature: Many machines share a store in PostgreSQL
     Then the exit code is 0
     And the file "notes" has the lines "one"
 
+  Scenario: The table and the inbox of one machine show what another one does
+    Given a PostgreSQL store
+    And a file "note" with
+      """
+      #!/bin/sh
+      echo "$1" >>notes
+      """
+    And I run `chmod +x note`
+    And a role with
+      """
+      tools: [{type: shell}]
+      """
+    And a model that answers
+      | calls                               |
+      | run_shell {"command": "./note one"} |
+      | finish_task {"summary": "done"}     |
+    And a server
+    And I follow the table of runs
+    When I am on machine 2
+    And I run `rondo run role.yaml -p x -a`
+    Then the exit code is 11
+    And the table soon says "runs" of "worker"
+    And the table soon says "inbox" of "run_id"
+    When I approve the call that waits
+    And I run `rondo resume last`
+    Then the exit code is 0
+    And the table soon says "inbox" of "approved"
+    And the table soon says "runs" of "completed"
+
   Scenario: Two servers on two machines see the same runs, and one executes each
     Given a PostgreSQL store
     And a worker

@@ -432,6 +432,19 @@ When("I follow all events", async function () {
   await this.reader.begin();
 });
 
+When("I follow the table of runs", async function () {
+  this.reader = new Follower(`${this.base}/v1/stream`);
+  await this.reader.begin();
+});
+
+Then("the table soon says {string} of {string}", async function (type, text) {
+  await this.until(`${type} of ${text} on the table`, () =>
+    this.reader.events.some(
+      (event) => event.type === type && JSON.stringify(event.data).includes(text),
+    ),
+  );
+});
+
 When("I follow on where I was", async function () {
   await this.reader.end();
   await this.reader.begin(`${this.base}/v1/runs/${this.runId}/events`);
