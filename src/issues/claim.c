@@ -105,6 +105,14 @@ static bool read_mark(struct json_object *root, struct claim *claim)
              claim->released_until_ns - claim->written_ns <= CLAIM_RELEASED_NS));
 }
 
+void claim_make_mark(struct claim *claim, int64_t now_ns, int64_t until_ns)
+{
+    const int64_t latest_ns = now_ns + CLAIM_RELEASED_NS;
+    claim->written_ns = now_ns;
+    claim->lease_ns = now_ns;
+    claim->released_until_ns = until_ns < latest_ns ? until_ns : latest_ns;
+}
+
 bool claim_is_branch_of(const char *branch, int64_t number)
 {
     static const char allowed[] = "abcdefghijklmnopqrstuvwxyz0123456789-";

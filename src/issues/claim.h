@@ -66,5 +66,8 @@ bool claim_is_expired(const struct claim *claim, int64_t now_ns);
 bool claim_lease_is_over(const struct claim *claim, int64_t now_ns);
 /** Whether a branch is one that item_write_branch() makes for an issue. */
 bool claim_is_branch_of(const char *branch, int64_t number);
+/** Make it a mark, which was written at `now_ns` and ends at `until_ns`. Estimates of the forge's
+ *  clock go back by some ms, and a mark that ends too late cannot be read: it ends earlier then. */
+void claim_make_mark(struct claim *claim, int64_t now_ns, int64_t until_ns);
 /** Whether it is a mark whose time is not over. */
 bool claim_is_released(const struct claim *claim, int64_t now_ns);

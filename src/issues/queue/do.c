@@ -100,11 +100,8 @@ static enum git_claim_end mark_claim(struct issue_queue *queue, struct queue_slo
                                      char **ret_reason)
 {
     const struct item *item = &slot->item;
-    struct claim mark = {.number = item->number,
-                         .written_ns = forge_now(queue->forge),
-                         .released_until_ns = item->released_until_ns,
-                         .branch = item->branch};
-    mark.lease_ns = mark.written_ns;
+    struct claim mark = {.number = item->number, .branch = item->branch};
+    claim_make_mark(&mark, forge_now(queue->forge), item->released_until_ns);
     snprintf(mark.nonce, sizeof(mark.nonce), "%s", item->nonce);
     const struct queue_claim_change change = {.old_id = item->claim_id, .claim = &mark};
     return queue->medium->change(queue, slot, &change, ret_reason);

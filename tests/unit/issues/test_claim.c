@@ -143,6 +143,18 @@ TEST(a_mark_is_as_long_as_allowed_and_not_longer)
     assert_int_equal(decode_mark(NOW - 1, &mark), RONDO_ERR_INVALID);
 }
 
+TEST(a_mark_can_be_read_although_the_clock_went_back)
+{
+    struct claim mark = {.number = 12, .nonce = NONCE};
+    struct claim read = {0};
+    auto_buf struct buf text = {0};
+    claim_make_mark(&mark, NOW - 10000000, NOW + CLAIM_RELEASED_NS);
+    claim_encode(&mark, &text);
+    assert_int_equal(decode(buf_string(&text), &read), 0);
+    assert_int_equal(read.released_until_ns, NOW - 10000000 + CLAIM_RELEASED_NS);
+    claim_fini(&read);
+}
+
 TEST(a_claim_is_no_mark)
 {
     struct claim claim = {0};
