@@ -144,7 +144,7 @@ Feature: Triggers that follow the clock
     And 1 run of "worker" soon has the prompt "the last one"
     And no run of "worker" has the prompt "none of them"
     And soon `rondo queue --refused --json` mentions "3 times passed and are skipped"
-    When I run `for run in $(rondo runs | awk '/worker/ {print $1}'); do rondo logs "$run" --json; done`
+    When I run `for run in $(rondo runs --json | sed 's/.*"run_id":"//; s/".*//'); do rondo logs "$run" --json; done`
     Then stdout mentions "\"missed\":2"
     When I end the server with TERM
     And the server starts again
