@@ -41,6 +41,7 @@ static bool has_dots(const char *path)
 static bool is_in(const char *path, const char *folder)
 {
     size_t len = strlen(folder);
+    len -= len > 0 && folder[len - 1] == '/' ? 1 : 0; /* "/" has everything */
     return strncmp(path, folder, len) == 0 && (path[len] == '/' || path[len] == '\0');
 }
 

@@ -250,11 +250,12 @@ static int refuse(const struct server_info *other, int64_t now_ns, struct rondo_
 {
     char process[OWNER_DESCRIPTION_SIZE];
     owner_name(other->owner, process);
-    return error_set(err, RONDO_ERR_BUSY,
-                     "a server with the name %s is running already: %s, seen %lld"
-                     " s ago. Choose another name with --name",
-                     other->name, process,
-                     now_ns > other->seen_ns ? (now_ns - other->seen_ns) / NS_PER_S : 0LL);
+    return error_set(
+        err, RONDO_ERR_BUSY,
+        "a server with the name %s is running already: %s, seen %lld"
+        " s ago. Choose another name with --name, or wait until it was not seen for %lld s",
+        other->name, process, now_ns > other->seen_ns ? (now_ns - other->seen_ns) / NS_PER_S : 0LL,
+        (long long)(SERVER_LEASE_NS / NS_PER_S));
 }
 
 /** Find which version the document has, and whether its name is free. */

@@ -87,6 +87,8 @@ class World(unittest.TestCase):
         for index in range(count):
             number = len(self.machines) + 1
             words = ["--lease", f"{self.lease_s}s", "--max-queue", "100000", *self.server_options]
+            # The workspace is the same on all machines; else each run would wait for the machine that it was on.
+            words += ["--shared-folder", str(self.folder)]
             is_apart = apart is None or index < apart
             self.machines.append(Machine(self.folder, number, self.address(), words, is_apart, **options))
 

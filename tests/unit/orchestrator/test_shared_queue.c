@@ -255,17 +255,27 @@ SHARED_TEST(a_run_stays_on_the_machine_that_has_its_workspace)
     assert_int_equal(managed_runs(world, "elsewhere.example"), 1);
 }
 
-SHARED_TEST(a_shared_folder_lets_other_machines_execute_it)
+static void expect_shared_by(struct orchestrator_world *world, const char *folder)
 {
-    struct orchestrator_world *world = *state;
     char waits[ID_SIZE];
-    const char *const folders[] = {world->folder, NULL};
+    const char *const folders[] = {folder, NULL};
     queue_elsewhere(world, waits);
     world->options.name = "one";
     world->options.shared_folders = folders;
     world_start(world);
 
     wait_status(world, waits, RONDO_MAX_ITERATIONS);
+}
+
+SHARED_TEST(a_shared_folder_lets_other_machines_execute_it)
+{
+    struct orchestrator_world *world = *state;
+    expect_shared_by(world, world->folder);
+}
+
+SHARED_TEST(the_whole_file_system_can_be_shared)
+{
+    expect_shared_by(*state, "/");
 }
 
 SHARED_TEST(a_folder_whose_name_only_begins_alike_is_not_shared)
