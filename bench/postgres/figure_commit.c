@@ -5,9 +5,9 @@
  * an epoch is checked, a lease renewed, events and a checkpoint appended, in one transaction and
  * one pipeline. How many and how large, a loop of a few iterations says.
  */
+#include "../loops.h"
+#include "../measure.h"
 #include "database.h"
-#include "loops.h"
-#include "measure.h"
 
 #include "base/clock.h"
 #include "store/postgres/postgres.h"

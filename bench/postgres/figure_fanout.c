@@ -4,8 +4,8 @@
  * a program with libpq alone that looks every 10 ms. Each event comes at a random time after the
  * one before, because followers look in turns.
  */
+#include "../measure.h"
 #include "database.h"
-#include "measure.h"
 
 #include "base/cancel.h"
 #include "base/clock.h"

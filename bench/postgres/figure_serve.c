@@ -3,9 +3,9 @@
  * `rondo serve` over PostgreSQL: what the dashboard asks while the database has a million runs, and
  * how often a server asks the database that has nothing to do.
  */
+#include "../measure.h"
+#include "../serve_client.h"
 #include "database.h"
-#include "measure.h"
-#include "serve_client.h"
 
 #include <signal.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* A claim of a run over PostgreSQL beside the least that a program with libpq needs for one. */
+#include "../measure.h"
 #include "database.h"
-#include "measure.h"
 
 #include "store/postgres/postgres.h"
 #include "store/store.h"

@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "measure.h"
+#include "../measure.h"
 
 #include <libpq-fe.h>
 #include <stddef.h>
