@@ -2,6 +2,7 @@
 /* A server for figures, and the floor's transaction. One thread for each connection. */
 #include "database.h"
 
+#include "store/postgres/postgres.h"
 #include "support/postgres.h"
 
 #include <stdlib.h>
@@ -33,6 +34,17 @@ void database_end(struct database *database)
 {
     PQfinish(database->db);
     postgres_free(database->server);
+}
+
+struct store *database_store(const char *address)
+{
+    struct store *store = NULL;
+    struct rondo_error err = {0};
+    const struct store_postgres_options options = {.address = address, .may_create = true};
+    if (store_postgres_open(&options, &store, &err) < 0) {
+        bench_die("%s", err.message);
+    }
+    return store;
 }
 
 double database_perform(PGconn *db, const char *sql)

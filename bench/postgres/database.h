@@ -22,6 +22,9 @@ struct database {
 bool database_begin(struct bench *bench, struct database *ret_database);
 void database_end(struct database *database);
 
+/** Open a store, made unless it exists. @return owned, store_close() */
+struct store *database_store(const char *address);
+
 /** Perform statements. @return the first value as a number, 0 when there is none */
 double database_perform(PGconn *db, const char *sql);
 

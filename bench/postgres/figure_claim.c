@@ -3,7 +3,6 @@
 #include "../measure.h"
 #include "database.h"
 
-#include "store/postgres/postgres.h"
 #include "store/store.h"
 
 #include <string.h>
@@ -24,15 +23,11 @@ static void check(int code, const struct store_claim_result *result, const struc
 
 static struct store *open_store(const char *address)
 {
-    struct store *store = NULL;
+    struct store *store = database_store(address);
     struct store_claim_result result = {0};
     struct rondo_error err = {0};
     struct store_run run = {.agent_id = "bench"};
     memcpy(run.id, run_id, sizeof(run_id));
-    const struct store_postgres_options options = {.address = address, .may_create = true};
-    if (store_postgres_open(&options, &store, &err) < 0) {
-        bench_die("%s", err.message);
-    }
     check(store->ops->create_run(store, &run, NULL, 0, &claim, &result, &err), &result, &err);
     return store;
 }

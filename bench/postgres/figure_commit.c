@@ -10,7 +10,6 @@
 #include "database.h"
 
 #include "base/clock.h"
-#include "store/postgres/postgres.h"
 #include "store/writer.h"
 
 #include <pthread.h>
@@ -35,17 +34,6 @@ struct iterator {
 };
 
 static const struct store_claim claim = {.owner = "bench", .lease_ns = 3600 * NS_PER_S};
-
-static struct store *open_store(const char *address)
-{
-    struct store *store = NULL;
-    struct rondo_error err = {0};
-    const struct store_postgres_options options = {.address = address, .may_create = true};
-    if (store_postgres_open(&options, &store, &err) < 0) {
-        bench_die("%s", err.message);
-    }
-    return store;
-}
 
 /** A JSON text of such a length. */
 static char *make_text(size_t len)
@@ -162,7 +150,7 @@ void figure_postgres_commit(struct bench *bench)
         return;
     }
     const struct database_traces traces = find_traces(&database);
-    struct store *store = open_store(database.address);
+    struct store *store = database_store(database.address);
     struct writer *writer = writer_new(store);
     struct iterator iterator;
     struct samples ours = {0};
@@ -241,7 +229,7 @@ void figure_postgres_100(struct bench *bench)
     }
     const char *script = bench_path(bench, "pgbench.sql");
     const struct database_traces traces = find_traces(&database);
-    struct store *store = open_store(database.address);
+    struct store *store = database_store(database.address);
     struct writer *writer = writer_new(store);
     struct samples ours = {0};
     struct samples bare = {0};

@@ -10,7 +10,6 @@
 #include "base/cancel.h"
 #include "base/clock.h"
 #include "base/random.h"
-#include "store/postgres/postgres.h"
 #include "store/store.h"
 #include "store/writer.h"
 
@@ -42,17 +41,6 @@ static void note_seen(struct follower *follower)
     sem_post(&follower->seen);
 }
 
-static struct store *open_store(const char *address)
-{
-    struct store *store = NULL;
-    struct rondo_error err = {0};
-    const struct store_postgres_options options = {.address = address, .may_create = true};
-    if (store_postgres_open(&options, &store, &err) < 0) {
-        bench_die("%s", err.message);
-    }
-    return store;
-}
-
 static bool take_event(const struct store_event *event, void *context)
 {
     *(uint64_t *)context = event->position;
@@ -62,7 +50,7 @@ static bool take_event(const struct store_event *event, void *context)
 static void *follow(void *argument)
 {
     struct follower *follower = argument;
-    struct store *store = open_store(follower->address);
+    struct store *store = database_store(follower->address);
     struct writer *writer = writer_new(store);
     uint64_t position = 0;
     while (!atomic_load(&follower->is_over)) {
@@ -162,7 +150,7 @@ void figure_postgres_fanout(struct bench *bench)
     if (!database_begin(bench, &database)) {
         return;
     }
-    struct store *store = open_store(database.address);
+    struct store *store = database_store(database.address);
     struct follower ours;
     struct follower bare;
     struct samples our_ms = {0};

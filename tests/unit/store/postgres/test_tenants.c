@@ -418,7 +418,8 @@ SERVER_TEST(each_collection_is_open_to_those_who_have_a_right_for_it)
     assert_true(PQntuples(all) > 40);
     for (int i = 0; i < PQntuples(all); i++) {
         try_collection(members, PQgetvalue(all, i, 0), PQgetvalue(all, i, 1),
-                       atoi(PQgetvalue(all, i, 2)), atoi(PQgetvalue(all, i, 3)));
+                       (int)strtol(PQgetvalue(all, i, 2), NULL, 10),
+                       (int)strtol(PQgetvalue(all, i, 3), NULL, 10));
     }
     PQclear(all);
     for (int i = 0; i < 5; i++) {
