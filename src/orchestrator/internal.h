@@ -293,7 +293,8 @@ int64_t registration_rest_ns(struct orchestrator *orchestrator);
 /** See which other servers live. The lock is not held. Of the scheduler's thread, as the next one.
  */
 void registration_look(struct orchestrator *orchestrator);
-/** Whether another server with this owner lives. */
+/** Whether another server with this owner lives. The lock is held, or it is the scheduler's thread.
+ */
 bool registration_knows(const struct orchestrator *orchestrator, const char *owner);
 /** At the end, when no other thread is left. */
 void registration_end(struct orchestrator *orchestrator);

@@ -77,7 +77,10 @@ static int is_elsewhere(struct orchestrator *orchestrator, const char *run_id,
 {
     struct assignment assignment;
     int r = assignment_read(orchestrator_store(orchestrator), run_id, &assignment, err);
-    return r <= 0 ? r : registration_knows(orchestrator, assignment.server);
+    pthread_mutex_lock(&orchestrator->lock);
+    bool is_known = r > 0 && registration_knows(orchestrator, assignment.server);
+    pthread_mutex_unlock(&orchestrator->lock);
+    return r < 0 ? r : is_known;
 }
 
 /** @param state what it is from now on; when that cannot be recorded it stays as it was */
