@@ -109,9 +109,11 @@ struct orchestrator {
     bool is_crowd_escalated;        /**< those that waited then are escalated */
     const struct desks *seen_desks; /**< with which requests were routed last */
     uint64_t seen_desk_problem;
-    size_t damaged_runs;  /**< that the last scan could not read; of its thread */
-    size_t others;        /**< runs whose process may die unnoticed; the same */
-    int64_t lease_end_ns; /**< when the first of their leases is over; monotonic, the same */
+    struct left_alone *left_alone;   /**< runs that cannot be seen to; of the scan's thread, as the
+                                          next ones */
+    uint64_t scans;                  /**< so far */
+    size_t others;                   /**< runs whose process may die unnoticed */
+    int64_t lease_end_ns;            /**< when the first of their leases is over; monotonic */
     struct writer_listener listener; /**< to the end of quiet */
     bool is_writing_failing; /**< a run could not be committed, and nothing was written since */
     bool has_scheduler;
@@ -303,6 +305,9 @@ void registration_end(struct orchestrator *orchestrator);
 
 /** Look for them once. The lock is not held. */
 int orphans_scan(struct orchestrator *orchestrator, struct rondo_error *err);
+
+/** At the end of the orchestrator. */
+void orphans_forget(struct orchestrator *orchestrator);
 
 /** Take in what is recorded as managed. @param is_first at the start: also what is not ours */
 int orphans_adopt(struct orchestrator *orchestrator, bool is_first, struct rondo_error *err);

@@ -413,6 +413,7 @@ void orchestrator_stop(struct orchestrator *orchestrator)
     free_entries(orchestrator);
     pthread_mutex_unlock(&orchestrator->lock);
     registration_end(orchestrator);
+    orphans_forget(orchestrator);
     pthread_cond_destroy(&orchestrator->changed);
     pthread_mutex_destroy(&orchestrator->lock);
     cancel_fini(&orchestrator->opening);

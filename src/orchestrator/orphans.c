@@ -28,7 +28,6 @@ struct dead_runs {
     struct store_run *runs;
     size_t count;
     size_t room;
-    size_t damaged;
     size_t others;         /**< that other processes have */
     int64_t lease_left_ns; /**< of the first of their leases to end */
 };
@@ -241,6 +240,52 @@ static bool is_known(struct orchestrator *orchestrator, const char *run_id)
     return is_there;
 }
 
+/** A run that cannot be seen to, and why. */
+struct left_alone {
+    char run_id[ID_SIZE];
+    char reason[RONDO_ERROR_MESSAGE_SIZE];
+    uint64_t scan; /**< the last one that found it so */
+    UT_hash_handle hh;
+};
+
+/** Say it once, and again when the reason is another one. */
+static void leave_alone(struct orchestrator *orchestrator, const char *run_id, const char *reason)
+{
+    struct left_alone *known = NULL;
+    HASH_FIND_STR(orchestrator->left_alone, run_id, known);
+    if (known == NULL) {
+        known = memory_new_zero(1, sizeof(*known));
+        snprintf(known->run_id, sizeof(known->run_id), "%s", run_id);
+        HASH_ADD_STR(orchestrator->left_alone, run_id, known);
+    }
+    if (strncmp(known->reason, reason, sizeof(known->reason) - 1) != 0) {
+        snprintf(known->reason, sizeof(known->reason), "%s", reason);
+        orchestrator_log(orchestrator, "run %s is left alone: %s",
+                         run_id[0] == '\0' ? "without a readable id" : run_id, reason);
+    }
+    known->scan = orchestrator->scans;
+}
+
+/** @param before those that no scan from this one on has found */
+static void forget_left_alone(struct orchestrator *orchestrator, uint64_t before)
+{
+    struct left_alone *known;
+    struct left_alone *next;
+    HASH_ITER(hh, orchestrator->left_alone, known, next)
+    {
+        if (known->scan < before) {
+            /* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): it does not follow uthash's links */
+            HASH_DEL(orchestrator->left_alone, known);
+            free(known);
+        }
+    }
+}
+
+void orphans_forget(struct orchestrator *orchestrator)
+{
+    forget_left_alone(orchestrator, UINT64_MAX);
+}
+
 /** One that cannot be read must not keep the others from being seen to. */
 static void settle(struct orchestrator *orchestrator, const struct store_run *run)
 {
@@ -254,8 +299,7 @@ static void settle(struct orchestrator *orchestrator, const struct store_run *ru
         r = meet_fate(orchestrator, run, fate, &err);
     }
     if (r < 0 && r != RONDO_ERR_STATE) {
-        orchestrator_log(orchestrator, "run %s, whose process is gone, was left alone: %s", run->id,
-                         err.message);
+        leave_alone(orchestrator, run->id, err.message);
     }
 }
 
@@ -326,11 +370,7 @@ static int scan_marked(struct orchestrator *orchestrator, struct rondo_error *er
 static void take_damaged(const struct store_damaged_run *damaged, void *context)
 {
     struct dead_runs *finding = context;
-    if (++finding->damaged > finding->orchestrator->damaged_runs) {
-        orchestrator_log(finding->orchestrator, "run %s is left alone: %s",
-                         damaged->id == NULL ? "without a readable id" : damaged->id,
-                         damaged->detail);
-    }
+    leave_alone(finding->orchestrator, damaged->id == NULL ? "" : damaged->id, damaged->detail);
 }
 
 /** Whether another living server than the dead one has queued or taken a dead run. */
@@ -369,8 +409,8 @@ int orphans_scan(struct orchestrator *orchestrator, struct rondo_error *err)
     struct store_run_query query = {.only_running = true, .damaged = take_damaged};
     struct dead_runs finding = {.orchestrator = orchestrator, .lease_left_ns = FAR_NS};
     int64_t now_ns = clock_monotonic(clock_system());
+    orchestrator->scans++;
     r = store->ops->list_runs(store, &query, find_dead, &finding, err);
-    orchestrator->damaged_runs = finding.damaged;
     orchestrator->lease_end_ns = now_ns + finding.lease_left_ns;
     orchestrator->others += finding.others;
     if (finding.count > 1) {
@@ -378,7 +418,11 @@ int orphans_scan(struct orchestrator *orchestrator, struct rondo_error *err)
     }
     r = r < 0 ? r : settle_all(orchestrator, &finding, err);
     free(finding.runs);
-    return r < 0 ? r : scan_marked(orchestrator, err);
+    r = r < 0 ? r : scan_marked(orchestrator, err);
+    if (r == 0) {
+        forget_left_alone(orchestrator, orchestrator->scans);
+    }
+    return r;
 }
 
 /* ---- Managed runs --------------------------------------------------------------------------- */

@@ -422,6 +422,37 @@ WORLD_TEST(records_of_nothing_are_cleared_away)
     assert_int_equal(orchestrator_state(world->orchestrator).queued, 0);
 }
 
+static void count_line(void *context, const char *line)
+{
+    *(_Atomic unsigned *)context += strstr(line, "is left alone: ") != NULL;
+}
+
+/** The first event of its journal, which says what it is, is not there. */
+WORLD_TEST(a_run_that_cannot_be_seen_to_is_reported_once)
+{
+    struct orchestrator_world *world = *state;
+    char run_id[ID_SIZE];
+    _Atomic unsigned reports = 0;
+    struct store_run run = {.agent_id = "a"};
+    struct store_claim claim = {.owner = "pid=7 started=1 space=1 boot=- id=1 host=elsewhere",
+                                .lease_ns = 1};
+    struct store_claim_result result;
+    id_new(clock_now(clock_system()), random_system(), run.id);
+    assert_int_equal(
+        world->store->ops->create_run(world->store, &run, NULL, 0, &claim, &result, NULL), 0);
+    world->options.log = count_line;
+    world->options.log_context = &reports;
+    world_start(world);
+
+    for (int i = 0; i < 5; i++) { /* The store is looked at meanwhile. */
+        run_spec(world, command_spec(world, "b", "sleep 0.2", 1), run_id);
+        wait_status(world, run_id, RONDO_MAX_ITERATIONS);
+    }
+
+    WAIT_FOR(reports > 0);
+    assert_int_equal(reports, 1);
+}
+
 /** Two servers over one store: each run is executed once. */
 WORLD_TEST(two_servers_execute_each_run_once)
 {
