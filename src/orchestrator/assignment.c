@@ -14,7 +14,7 @@
 
 /* ---- Writing -------------------------------------------------------------------------------- */
 
-static const char *const state_names[] = {"queued", "running", "paused"};
+static const char *const state_names[] = {"queued", "running", "paused", "deferred"};
 
 static void encode(struct runtime *runtime, enum assignment_state state, int64_t since_ns,
                    const char *by, const struct placement *place, struct buf *ret_data)
@@ -87,6 +87,24 @@ int assignment_requeue(struct orchestrator *orchestrator, const struct assignmen
                      ret_is_queued, err);
 }
 
+int assignment_defer(struct orchestrator *orchestrator, const char *run_id, const char *by,
+                     const struct placement *place, bool *ret_is_ours, struct rondo_error *err)
+{
+    struct runtime *runtime = orchestrator->options.runtime;
+    struct assignment found;
+    bool is_ours = false;
+    int r = assignment_read(runtime_store(runtime), run_id, &found, err);
+    if (r > 0 && strcmp(found.server, runtime_owner(runtime)) == 0) {
+        r = put_since(runtime, run_id, ASSIGNMENT_DEFERRED, found.since_ns, by, place,
+                      (int64_t)found.version, &is_ours, err);
+    }
+    if (r < 0) {
+        return r;
+    }
+    *ret_is_ours = is_ours;
+    return 0;
+}
+
 int assignment_hand_over(struct runtime *runtime, struct loop *loop, const char *by,
                          struct rondo_error *err)
 {
@@ -136,7 +154,7 @@ static void decode(const struct store_document *document, bool keeps_workspace,
     json_parse(document->data, strlen(document->data), &root, NULL);
     const char *state = json_get_string(root, "state", "");
     *ret_assignment = (struct assignment){.since_ns = json_get_int(root, "since", 0)};
-    for (enum assignment_state i = ASSIGNMENT_RUNNING; i <= ASSIGNMENT_PAUSED; i++) {
+    for (enum assignment_state i = ASSIGNMENT_RUNNING; i <= ASSIGNMENT_DEFERRED; i++) {
         if (strcmp(state, state_names[i]) == 0) {
             ret_assignment->state = i;
         }
@@ -150,6 +168,7 @@ static void decode(const struct store_document *document, bool keeps_workspace,
     snprintf(ret_assignment->pool, sizeof(ret_assignment->pool), "%s",
              json_get_string(root, "pool", ""));
     ret_assignment->version = document->version;
+    ret_assignment->written_ns = document->updated_ns;
     if (keeps_workspace) {
         ret_assignment->workspace = memory_dup_string(json_get_string(root, "workspace", NULL));
     }
@@ -263,7 +282,7 @@ static bool add(const struct store_document *document, void *context)
         return true;
     }
     known = memory_new_zero(1, sizeof(*known));
-    decode(document, false, &known->assignment);
+    decode(document, true, &known->assignment);
     HASH_ADD_STR(assignments->known, assignment.run_id, known);
     return true;
 }
@@ -300,6 +319,7 @@ void assignments_free(struct assignments *assignments)
     {
         /* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): it does not follow uthash's links */
         HASH_DEL(assignments->known, known);
+        free(known->assignment.workspace);
         free(known);
     }
     free(assignments);
@@ -308,9 +328,10 @@ void assignments_free(struct assignments *assignments)
 const char *assignment_display_status(const struct store_run *run,
                                       const struct assignment *assignment)
 {
-    bool is_waiting = run->summary.status == RONDO_RUNNING && !run->summary.is_paused &&
-                      run->owner[0] == '\0' && assignment != NULL &&
-                      assignment->state == ASSIGNMENT_QUEUED &&
-                      (assignment->pool[0] != '\0' || !assignment_is_dead(assignment));
+    bool is_waiting =
+        run->summary.status == RONDO_RUNNING && !run->summary.is_paused && run->owner[0] == '\0' &&
+        assignment != NULL &&
+        (assignment->state == ASSIGNMENT_QUEUED || assignment->state == ASSIGNMENT_DEFERRED) &&
+        (assignment->pool[0] != '\0' || !assignment_is_dead(assignment));
     return is_waiting ? "queued" : run_display_status(run);
 }

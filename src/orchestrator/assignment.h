@@ -17,7 +17,11 @@ enum assignment_state {
     ASSIGNMENT_QUEUED = 0, /**< waits for its turn */
     ASSIGNMENT_RUNNING,
     ASSIGNMENT_PAUSED,
+    ASSIGNMENT_DEFERRED, /**< a server has taken it, and tries later to begin it */
 };
+
+/** A server that has taken a run must have claimed it within this time; see orphans.c. */
+#define ASSIGNMENT_CLAIM_NS INT64_C(1000000000)
 
 /** Bytes of the requester's name. */
 #define ASSIGNMENT_BY_SIZE 256
@@ -29,9 +33,10 @@ struct assignment {
     char by[ASSIGNMENT_BY_SIZE];
     char server[STORE_OWNER_SIZE];      /**< owner name of the one that wrote it */
     uint64_t version;                   /**< of the document */
+    int64_t written_ns;                 /**< when it was written, by the store's clock */
     char agent[LIMIT_AGENT_ID_LEN + 1]; /**< "" in documents of older programs */
     char pool[LABELS_SIZE];             /**< labels that a server must have; "" = none */
-    char *workspace;                    /**< of lists only, theirs; NULL = unknown */
+    char *workspace;                    /**< not of assignment_read; the list's. NULL = unknown */
 };
 
 /** What of a run decides who may execute it, and when. Texts are borrowed; NULL = unknown. */

@@ -314,11 +314,31 @@ static void try_again(struct run_execution *execution, int64_t pause_ns)
     pthread_mutex_unlock(&orchestrator->lock);
 }
 
+/**
+ * The same for a run that can be begun by nobody now. One that was taken, and is not claimed soon,
+ * is taken by other servers, unless they know that it waits here.
+ */
+static void defer(struct run_execution *execution, int64_t pause_ns)
+{
+    struct run_entry *entry = execution->entry;
+    const struct placement place = entry_placement(entry);
+    bool is_ours = true; /* as far as the store can be reached */
+    if (entry->is_recorded && assignment_defer(execution->orchestrator, entry->run_id, entry->by,
+                                               &place, &is_ours, NULL) == 0) {
+        entry->is_recorded = false;
+    }
+    if (is_ours) {
+        try_again(execution, pause_ns);
+    } else {
+        forget(execution);
+    }
+}
+
 static void try_later(struct run_execution *execution)
 {
     unsigned doublings = execution->entry->attempts++;
     doublings = doublings < LONGEST_PAUSE ? doublings : LONGEST_PAUSE;
-    try_again(execution, execution->orchestrator->options.retry_ns << doublings);
+    defer(execution, execution->orchestrator->options.retry_ns << doublings);
 }
 
 /** End a run that cannot be executed here, with the reason in its journal. */
@@ -443,7 +463,7 @@ static void handle_held(struct run_execution *execution)
     struct orchestrator *orchestrator = execution->orchestrator;
     const struct store_run *holder = &execution->opening.holder;
     if (strcmp(holder->id, execution->entry->run_id) != 0) {
-        try_again(execution, EXCLUSIVE_PAUSE_NS);
+        defer(execution, EXCLUSIVE_PAUSE_NS);
     } else if (strcmp(holder->owner, runtime_owner(orchestrator->options.runtime)) == 0) {
         try_again(execution, SHORT_PAUSE_NS);
     } else {

@@ -45,7 +45,7 @@ struct run_entry {
     bool is_new_paused; /**< paused, and not looked at yet: a decision may have come meanwhile */
     bool is_orphan;     /**< of a process that died: counts when it was taken over */
     bool is_taken;      /**< the document says that it is executed here: no other server takes it */
-    bool is_recorded;   /**< that was written just now */
+    bool is_recorded;   /**< that was written before it was claimed, and it is not claimed yet */
     bool fits;          /**< this server has the labels of its pool */
     char *pool;         /**< of its placement, as the next one; or NULL */
     char *workspace;
@@ -114,6 +114,7 @@ struct orchestrator {
     uint64_t scans;                  /**< so far */
     size_t others;                   /**< runs whose process may die unnoticed */
     int64_t lease_end_ns;            /**< when the first of their leases is over; monotonic */
+    int64_t store_now_ns;            /**< of the present scan, by the store's clock */
     struct writer_listener listener; /**< to the end of quiet */
     bool is_writing_failing; /**< a run could not be committed, and nothing was written since */
     bool has_scheduler;
@@ -184,6 +185,12 @@ int assignment_take(struct orchestrator *orchestrator, const struct assignment *
  * condition. */
 int assignment_requeue(struct orchestrator *orchestrator, const struct assignment *assignment,
                        bool *ret_is_queued, struct rondo_error *err);
+/**
+ * Let others know that this server has to wait before it begins a run which it has taken.
+ * @param ret_is_ours false: meanwhile another server has taken it
+ */
+int assignment_defer(struct orchestrator *orchestrator, const char *run_id, const char *by,
+                     const struct placement *place, bool *ret_is_ours, struct rondo_error *err);
 /** A run that another process has now is none of ours; what another server recorded stays. */
 int assignment_disown(struct orchestrator *orchestrator, const char *run_id,
                       struct rondo_error *err);

@@ -3,6 +3,14 @@
  * Runs that nobody executes any more because their process died, and runs that are recorded as
  * managed. Both are found by looking at the store every now and then; the claim of a run decides
  * which server gets it where several use one store.
+ *
+ * A dead run waits for a server no longer than two seconds after its lease is over, whichever
+ * servers die meanwhile. A server takes a run by its document, and claims it then, which begins the
+ * next lease. In between its death would go unnoticed until it was not seen for SERVER_LEASE_NS. So
+ * a document that says "running" counts only while its server holds the run, or for
+ * ASSIGNMENT_CLAIM_NS after it was written: then any server puts the run back into the queue. A
+ * server that is slow rather than dead is refused by the claim. One that has to wait, because
+ * another run of the agent is executed or the run could not be opened, says so by "deferred".
  */
 #include "agent/spec/delegates.h"
 #include "base/error.h"
@@ -28,6 +36,9 @@ struct dead_runs {
     struct store_run *runs;
     size_t count;
     size_t room;
+    char (*unheld)[ID_SIZE]; /**< runs that have no owner and are not paused */
+    size_t unheld_count;
+    size_t unheld_room;
     size_t others;         /**< that other processes have */
     int64_t lease_left_ns; /**< of the first of their leases to end */
 };
@@ -45,9 +56,23 @@ static bool is_dead(const struct orchestrator *orchestrator, const struct store_
     return is_others(orchestrator, run) && !run_is_executed(run, clock_now(clock));
 }
 
+static void add_unheld(struct dead_runs *finding, const char *run_id)
+{
+    if (finding->unheld_count == finding->unheld_room) {
+        finding->unheld_room = finding->unheld_room * 2 + 16;
+        finding->unheld =
+            memory_resize(finding->unheld, finding->unheld_room, sizeof(*finding->unheld));
+    }
+    memcpy(finding->unheld[finding->unheld_count++], run_id, ID_SIZE);
+}
+
 static bool find_dead(const struct store_run *run, void *context)
 {
     struct dead_runs *finding = context;
+    if (run->owner[0] == '\0' && !run->summary.is_paused &&
+        store_is_shared(orchestrator_store(finding->orchestrator))) {
+        add_unheld(finding, run->id);
+    }
     const struct clock *clock = orchestrator_clock(finding->orchestrator);
     bool is_of_others = is_others(finding->orchestrator, run);
     finding->others += is_of_others ? 1 : 0;
@@ -117,6 +142,17 @@ static int find_fate(const struct orchestrator *orchestrator, const struct store
     return fate_by_kind(orchestrator, run, ret_fate, err);
 }
 
+/** Whether a document shows that another living server sees to a run, which that does not hold. */
+static bool is_attended(const struct orchestrator *orchestrator,
+                        const struct assignment *assignment)
+{
+    bool is_claiming = assignment->state == ASSIGNMENT_RUNNING &&
+                       store_is_shared(orchestrator_store(orchestrator));
+    return registration_knows(orchestrator, assignment->server) &&
+           (!is_claiming ||
+            orchestrator->store_now_ns - assignment->written_ns < ASSIGNMENT_CLAIM_NS);
+}
+
 /** Reserve an entry for it. NULL: there is one, the queue is full, or this server ends. */
 static struct run_entry *reserve_entry(struct orchestrator *orchestrator, const char *run_id)
 {
@@ -139,8 +175,7 @@ static int queue_dead(struct orchestrator *orchestrator, const struct store_run 
 {
     struct assignment found = {0};
     int r = assignment_read(orchestrator_store(orchestrator), run->id, &found, err);
-    *ret_is_queued =
-        strcmp(found.server, run->owner) == 0 || !registration_knows(orchestrator, found.server);
+    *ret_is_queued = strcmp(found.server, run->owner) == 0 || !is_attended(orchestrator, &found);
     if (r < 0 || !*ret_is_queued) {
         return r < 0 ? r : 0;
     }
@@ -373,27 +408,70 @@ static void take_damaged(const struct store_damaged_run *damaged, void *context)
     leave_alone(finding->orchestrator, damaged->id == NULL ? "" : damaged->id, damaged->detail);
 }
 
+/** Look again when the server that has taken a run should have claimed it. */
+static void expect_claim(const struct assignment *assignment, struct dead_runs *finding)
+{
+    int64_t age_ns = finding->orchestrator->store_now_ns - assignment->written_ns;
+    if (assignment->state == ASSIGNMENT_RUNNING &&
+        ASSIGNMENT_CLAIM_NS - age_ns < finding->lease_left_ns) {
+        finding->lease_left_ns = ASSIGNMENT_CLAIM_NS - age_ns;
+    }
+}
+
 /** Whether another living server than the dead one has queued or taken a dead run. */
-static bool is_handled(const struct orchestrator *orchestrator,
-                       const struct assignments *assignments, const struct store_run *run)
+static bool is_handled(const struct assignments *assignments, const struct store_run *run,
+                       struct dead_runs *finding)
 {
     const struct assignment *assignment = assignments_find(assignments, run->id);
-    return assignment != NULL && strcmp(assignment->server, run->owner) != 0 &&
-           registration_knows(orchestrator, assignment->server);
+    if (assignment == NULL || strcmp(assignment->server, run->owner) == 0 ||
+        !is_attended(finding->orchestrator, assignment)) {
+        return false;
+    }
+    expect_claim(assignment, finding);
+    return true;
+}
+
+/** What a server has taken, and did not claim, waits again. */
+static int release_unclaimed(const struct assignments *assignments, const char *run_id,
+                             struct dead_runs *finding, struct rondo_error *err)
+{
+    struct orchestrator *orchestrator = finding->orchestrator;
+    const struct assignment *assignment = assignments_find(assignments, run_id);
+    if (assignment == NULL || assignment->state != ASSIGNMENT_RUNNING ||
+        !registration_knows(orchestrator, assignment->server)) {
+        return 0;
+    }
+    const struct placement place = assignment_placement(assignment);
+    bool is_queued = false;
+    if (is_attended(orchestrator, assignment)) {
+        expect_claim(assignment, finding);
+        return 0;
+    }
+    int r = placement_allows(orchestrator, &place, assignment->server)
+                ? assignment_requeue(orchestrator, assignment, &is_queued, err)
+                : 0;
+    if (r == 0 && is_queued) {
+        orchestrator_tell(orchestrator, "run %s waits again: the server that took it did not begin",
+                          run_id);
+    }
+    return r;
 }
 
 /** What others handle is left out in one look, however many runs wait in the queue of all. */
-static int settle_all(struct orchestrator *orchestrator, const struct dead_runs *finding,
+static int settle_all(struct orchestrator *orchestrator, struct dead_runs *finding,
                       struct rondo_error *err)
 {
+    struct store *store = orchestrator_store(orchestrator);
     struct assignments *assignments = NULL;
-    int r = finding->count == 0
-                ? 0
-                : assignments_read(orchestrator_store(orchestrator), &assignments, err);
+    int r = servers_now(store, orchestrator_clock(orchestrator), &orchestrator->store_now_ns, err);
+    r = r < 0 ? r : assignments_read(store, &assignments, err);
     for (size_t i = 0; r == 0 && i < finding->count; i++) {
-        if (!is_handled(orchestrator, assignments, &finding->runs[i])) {
+        if (!is_handled(assignments, &finding->runs[i], finding)) {
             settle(orchestrator, &finding->runs[i]);
         }
+    }
+    for (size_t i = 0; r == 0 && i < finding->unheld_count; i++) {
+        r = release_unclaimed(assignments, finding->unheld[i], finding, err);
     }
     assignments_free(assignments);
     return r;
@@ -411,13 +489,16 @@ int orphans_scan(struct orchestrator *orchestrator, struct rondo_error *err)
     int64_t now_ns = clock_monotonic(clock_system());
     orchestrator->scans++;
     r = store->ops->list_runs(store, &query, find_dead, &finding, err);
-    orchestrator->lease_end_ns = now_ns + finding.lease_left_ns;
     orchestrator->others += finding.others;
     if (finding.count > 1) {
         qsort(finding.runs, finding.count, sizeof(*finding.runs), by_id);
     }
-    r = r < 0 ? r : settle_all(orchestrator, &finding, err);
+    if (r == 0 && finding.count + finding.unheld_count > 0) {
+        r = settle_all(orchestrator, &finding, err);
+    }
+    orchestrator->lease_end_ns = now_ns + finding.lease_left_ns;
     free(finding.runs);
+    free(finding.unheld);
     r = r < 0 ? r : scan_marked(orchestrator, err);
     if (r == 0) {
         forget_left_alone(orchestrator, orchestrator->scans);

@@ -67,8 +67,8 @@ static bool add(const struct store_document *document, void *context)
     return true;
 }
 
-static int read_now(struct store *store, const struct clock *clock, int64_t *ret_now_ns,
-                    struct rondo_error *err)
+int servers_now(struct store *store, const struct clock *clock, int64_t *ret_now_ns,
+                struct rondo_error *err)
 {
     if (store->ops->now != NULL) {
         return store->ops->now(store, ret_now_ns, err);
@@ -82,7 +82,7 @@ static int read_some(struct store *store, const struct clock *clock, const char 
 {
     struct server_reading reading = {.is_shared = store_is_shared(store)};
     struct store_document_query query = {.collection = SERVER_COLLECTION, .key = name};
-    int r = read_now(store, clock, &reading.now_ns, err);
+    int r = servers_now(store, clock, &reading.now_ns, err);
     r = r < 0 ? r : store->ops->read_documents(store, &query, add, &reading, err);
     if (r < 0) {
         free(reading.list);
@@ -318,7 +318,7 @@ void servers_forget_old(struct store *store, const struct clock *clock,
                         const struct server_info *list, size_t count)
 {
     int64_t now_ns = 0;
-    if (count == 0 || read_now(store, clock, &now_ns, NULL) < 0) {
+    if (count == 0 || servers_now(store, clock, &now_ns, NULL) < 0) {
         return;
     }
     for (size_t i = 0; i < count; i++) {

@@ -49,6 +49,10 @@ struct server_info {
 int servers_read(struct store *store, const struct clock *clock, struct server_info **ret_list,
                  size_t *ret_count, struct rondo_error *err);
 
+/** The time by the clock that seen_ns is by. */
+int servers_now(struct store *store, const struct clock *clock, int64_t *ret_now_ns,
+                struct rondo_error *err);
+
 /** Set how many runs each of them executes. */
 int servers_count_executing(struct store *store, struct server_info *list, size_t count,
                             struct rondo_error *err);

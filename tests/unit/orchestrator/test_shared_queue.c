@@ -7,6 +7,7 @@
 
 #include "loop/owner.h"
 #include "orchestrator/assignment.h"
+#include "orchestrator/servers.h"
 
 #include "support/store/memory_store.h"
 
@@ -188,47 +189,48 @@ SHARED_TEST(what_a_server_has_left_is_executed_by_the_others)
     other_stop(&third);
 }
 
-static bool copy_document(const struct store_document *document, void *context)
+/** The document of a run that a server of another machine has written. */
+static void assign(struct orchestrator_world *world, const char *run_id, const char *state)
 {
-    buf_append(context, document->data, document->data_len);
-    return true;
+    auto_buf struct buf data = {0};
+    bool is_applied = false;
+    buf_printf(&data,
+               "{\"state\":\"%s\",\"since\":1,\"by\":\"ann\",\"owner\":\"" ELSEWHERE "\","
+               "\"agent\":\"a\",\"workspace\":\"%s\"}",
+               state, world->folder);
+    struct store_change change = {
+        .kind = STORE_PUT,
+        .collection = "managed",
+        .key = run_id,
+        .data = buf_string(&data),
+        .data_len = data.len,
+        .if_version = STORE_ANY_VERSION,
+    };
+    assert_int_equal(
+        world->store->ops->change_documents(world->store, &change, 1, &is_applied, NULL), 0);
 }
 
-/** Another machine has put a run into the queue. */
-static void queue_elsewhere(struct orchestrator_world *world, char ret_run_id[ID_SIZE])
+/** A run that nobody holds, and its document by another machine. */
+static void leave_elsewhere(struct orchestrator_world *world, const char *state,
+                            char ret_run_id[ID_SIZE])
 {
     struct loop_spec spec = command_spec(world, "a", "echo x >>log", 1);
     struct loop_parts parts = {.runtime = world->runtime};
     struct loop *loop = NULL;
     struct loop_opening opening;
     struct rondo_error err = {0};
-    auto_buf struct buf old = {0};
-    auto_buf struct buf data = {0};
-    if (loop_start(&parts, &spec, &loop, &opening, &err) < 0 ||
-        assignment_hand_over(world->runtime, loop, "ann", &err) < 0) {
+    if (loop_start(&parts, &spec, &loop, &opening, &err) < 0 || loop_park(loop, &err) < 0) {
         fail_msg("%s", err.message);
     }
     memcpy(ret_run_id, loop_run_id(loop), ID_SIZE);
     loop_free(loop);
     loop_spec_fini(&spec);
-    struct store_document_query query = {.collection = "managed", .key = ret_run_id};
-    world->store->ops->read_documents(world->store, &query, copy_document, &old, NULL);
-    const char *owner = runtime_owner(world->runtime);
-    const char *at = strstr(buf_string(&old), owner);
-    assert_non_null(at);
-    buf_append(&data, buf_string(&old), (size_t)(at - buf_string(&old)));
-    buf_printf(&data, "%s%s", ELSEWHERE, at + strlen(owner));
-    struct store_change change = {
-        .kind = STORE_PUT,
-        .collection = "managed",
-        .key = ret_run_id,
-        .data = buf_string(&data),
-        .data_len = data.len,
-        .if_version = STORE_ANY_VERSION,
-    };
-    bool is_applied = false;
-    assert_int_equal(
-        world->store->ops->change_documents(world->store, &change, 1, &is_applied, NULL), 0);
+    assign(world, ret_run_id, state);
+}
+
+static void queue_elsewhere(struct orchestrator_world *world, char ret_run_id[ID_SIZE])
+{
+    leave_elsewhere(world, "queued", ret_run_id);
 }
 
 /** Time for several looks at the store. */
@@ -293,4 +295,73 @@ SHARED_TEST(a_folder_whose_name_only_begins_alike_is_not_shared)
     let_it_look(world);
 
     assert_string_equal(row_of(world, waits).owner, "");
+}
+
+/* ---- Servers that die while they take a run -------------------------------------------------- */
+
+/** The other machine's server is alive for this moment, as far as others know. */
+static void beat_elsewhere(struct orchestrator_world *world)
+{
+    struct server_info server = {.name = "elsewhere", .owner = ELSEWHERE, .capacity = 4};
+    assert_int_equal(server_register(world->store, clock_system(), &server, NULL), 0);
+}
+
+static void start_sharing(struct orchestrator_world *world)
+{
+    const char *const folders[] = {world->folder, NULL};
+    beat_elsewhere(world);
+    world->options.name = "one";
+    world->options.shared_folders = folders;
+    world_start(world);
+}
+
+/** It has to be executed while the other server counts as alive. */
+static void expect_taken(struct orchestrator_world *world, const char *run_id)
+{
+    start_sharing(world);
+    WAIT_FOR((beat_elsewhere(world), row_of(world, run_id).summary.status != RONDO_RUNNING));
+    assert_int_equal(row_of(world, run_id).summary.status, RONDO_MAX_ITERATIONS);
+}
+
+SHARED_TEST(what_a_server_took_and_did_not_claim_waits_for_all_again)
+{
+    struct orchestrator_world *world = *state;
+    char run_id[ID_SIZE];
+    leave_elsewhere(world, "running", run_id);
+    expect_taken(world, run_id);
+}
+
+SHARED_TEST(a_dead_run_that_a_server_took_and_did_not_claim_is_taken_over)
+{
+    struct orchestrator_world *world = *state;
+    char run_id[ID_SIZE];
+    struct store_claim claim = {
+        .owner = "pid=8 started=1 space=1 boot=- id=0000000000000002 host=third.example",
+        .lease_ns = 1,
+    };
+    struct store_claim_result result;
+    leave_elsewhere(world, "running", run_id);
+    assert_int_equal(world->store->ops->claim_run(world->store, run_id, &claim, &result, NULL), 0);
+    assert_int_equal(result.outcome, STORE_CLAIMED);
+
+    expect_taken(world, run_id);
+
+    assert_int_equal(events_of(world, run_id, "run.claimed", "takeover"), 1);
+}
+
+SHARED_TEST(what_a_living_server_begins_later_is_left_to_it)
+{
+    struct orchestrator_world *world = *state;
+    char run_id[ID_SIZE];
+    leave_elsewhere(world, "deferred", run_id);
+    start_sharing(world);
+
+    for (int i = 0; i < 3; i++) { /* Several looks at the store. */
+        char other[ID_SIZE];
+        run_spec(world, command_spec(world, "b", "sleep 0.1", 1), other);
+        WAIT_FOR((beat_elsewhere(world), row_of(world, other).summary.status != RONDO_RUNNING));
+    }
+
+    assert_string_equal(row_of(world, run_id).owner, "");
+    assert_int_equal(row_of(world, run_id).summary.status, RONDO_RUNNING);
 }
