@@ -21,10 +21,10 @@ class Clock(Kills):
             self.kill_one()
         self.settle()
         findings, _ = self.check()
-        takeovers = [seconds for seconds, _ in findings.takeovers]
+        takeovers = [each.seconds for each in findings.takeovers]
         self.report(
             f"clocks {HOUR_S} s ahead and behind, {kills} kills, {findings.figures()}; lease {self.lease_s} s, "
-            f"{takeover_figures(takeovers)}"
+            f"{takeover_figures(findings.takeovers)}"
         )
         if takeovers:
             self.assertLess(quantile(takeovers, 0.5), self.lease_s + SCAN_S + BUSY_S, self.figures)

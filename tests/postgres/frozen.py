@@ -19,7 +19,7 @@ class Frozen(World):
         self.settle()
         findings, runs = self.check()
         self.report(
-            f"{count} freezes, {findings.figures()}; lease {self.lease_s} s, {takeover_figures(self.find_losses(runs))}; "
+            f"{count} freezes, {findings.figures()}; lease {self.lease_s} s, {takeover_figures(self.find_takeovers(runs))}; "
             f"{len(findings.stale)} effects of processes that had lost their run, none of them recorded"
         )
 
@@ -35,10 +35,6 @@ class Frozen(World):
         self.wait_until(lambda: not set(held) & set(self.held_by(machine)))
         self.tell(f"{machine.name} continues")
         machine.thaw()
-
-    def find_losses(self, runs):
-        """@return seconds from a freeze to the next claim of each run that the process had"""
-        return [seconds for seconds, _ in self.find_takeovers(runs)]
 
 
 if __name__ == "__main__":

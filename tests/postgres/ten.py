@@ -27,7 +27,7 @@ class Ten(World):
         took_s = time.monotonic() - began
         self.settle()
         findings, _ = self.check()
-        takeovers = takeover_figures([seconds for seconds, _ in findings.takeovers])
+        takeovers = takeover_figures(findings.takeovers)
         self.report(
             f"{len(self.machines)} servers, {kills} of them killed, {findings.figures()}, in {took_s:.0f} s; "
             f"lease {self.lease_s} s, {takeovers}"

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the scenarios have in common: a database, machines, clients, the worker, and the check at the end."""
 
+import collections
 import os
 import pathlib
 import random
 import shutil
 import tempfile
+import threading
 import time
 import unittest
 
@@ -28,6 +30,10 @@ say ended
 """
 
 
+# `claims`: processes that have claimed the run since; all but the last died before they could say so in the journal.
+Takeover = collections.namedtuple("Takeover", "seconds machine claims")
+
+
 def setting(name, default):
     """A number that run.py was given, RONDO_POSTGRES_NAME in the environment."""
     return type(default)(os.environ.get(f"RONDO_POSTGRES_{name.upper()}", default))
@@ -36,6 +42,22 @@ def setting(name, default):
 def quantile(values, part):
     ordered = sorted(values)
     return ordered[min(int(len(ordered) * part), len(ordered) - 1)] if ordered else float("nan")
+
+
+class Pulse(threading.Thread):
+    """Measures how late this machine is: everything that it does takes so much longer."""
+
+    def __init__(self):
+        super().__init__(daemon=True)
+        self.late_s, self.is_over = 0, threading.Event()
+        self.start()
+
+    def run(self):
+        while True:
+            began = time.monotonic()
+            if self.is_over.wait(0.05):
+                return
+            self.late_s = max(self.late_s, time.monotonic() - began - 0.05)
 
 
 class World(unittest.TestCase):
@@ -165,12 +187,13 @@ class World(unittest.TestCase):
         return findings, runs
 
     def find_takeovers(self, runs):
-        """@return seconds from the death of a process to the next claim of each run that it had"""
+        """@return [Takeover], from the death of a process to the next claim of each run that it had"""
         found = []
         for run in runs.values():
             for before, after in zip(run.tenures, run.tenures[1:]):
                 if before.machine in self.kills and after.from_s >= self.kills[before.machine]:
-                    found.append((after.from_s - self.kills[before.machine], before.machine))
+                    seconds = after.from_s - self.kills[before.machine]
+                    found.append(Takeover(seconds, before.machine, after.epoch - before.epoch))
         return found
 
     def wait_until(self, check, seconds=PATIENCE_S):
@@ -196,7 +219,8 @@ class World(unittest.TestCase):
     figures = ""
 
 
-def takeover_figures(values):
+def takeover_figures(takeovers):
+    values = [each.seconds for each in takeovers]
     if not values:
         return "no takeovers"
     p50, p99 = quantile(values, 0.5), quantile(values, 0.99)
