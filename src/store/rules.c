@@ -386,6 +386,13 @@ int rules_decide(const struct rules_row *row, const struct store_batch *batch,
     return 0;
 }
 
+bool rules_holds_premise(const struct store_batch *batch, bool has_mail, uint64_t version)
+{
+    const struct store_premise *premise = batch->premise;
+    return premise == NULL ||
+           (!has_mail && (premise->collection == NULL || premise->version == version));
+}
+
 bool rules_stores_checkpoint(const struct rules_row *row, const struct store_batch *batch)
 {
     /* A batch without events is applied as often as it is handed in; its checkpoint only once. */

@@ -88,6 +88,13 @@ int rules_check_batch(const struct store_batch *batch, struct rondo_error *err);
 int rules_decide(const struct rules_row *row, const struct store_batch *batch,
                  enum store_commit_outcome *ret_outcome, struct rondo_error *err);
 
+/**
+ * Whether the premise of a batch holds, if it has one.
+ * @param has_mail whether letters wait, but for those that the batch takes
+ * @param version  of the document that the premise names; 0 = there is none
+ */
+bool rules_holds_premise(const struct store_batch *batch, bool has_mail, uint64_t version);
+
 /** Whether the checkpoint of a batch that is applied has still to be stored. */
 bool rules_stores_checkpoint(const struct rules_row *row, const struct store_batch *batch);
 

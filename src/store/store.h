@@ -127,6 +127,16 @@ struct store_update {
     void *context;
 };
 
+/**
+ * What a batch relies on: that no letter waits, and that a document is what it was. So who has
+ * decided by them need not look at them again before.
+ */
+struct store_premise {
+    const char *collection; /**< of the document; NULL = on no document */
+    const char *key;
+    uint64_t version; /**< that it must have; 0 = it must be absent */
+};
+
 /** A change of one run, applied in one transaction. */
 struct store_batch {
     const char *run_id;
@@ -141,6 +151,8 @@ struct store_batch {
     const struct store_update *update;          /**< or NULL */
     const struct store_memory_change *memories; /**< applied in their order, with the events */
     size_t memory_count;
+    const struct store_premise *premise; /**< or NULL. If it does not hold, the batch is not
+                                            applied; letters up to `mail_taken` do not count */
     struct store_summary summary;
     int64_t lease_ns;    /**< the lease is renewed by this much; 0 gives the run up, and may be
                               of a run that nobody holds: then no owner was seen alive */
@@ -153,13 +165,16 @@ enum store_commit_outcome {
     STORE_ALREADY_COMMITTED, /**< an earlier try had gone through; durable now */
     STORE_FENCED,            /**< the epoch is not the run's present one, or nobody holds the run
                                   and the batch requests a lease; nothing was written */
+    STORE_OUTDATED,          /**< the premise does not hold; nothing was written. Found out only
+                                  for a batch that could be applied now */
 };
 
 /** Answer to one batch. */
 struct store_commit_result {
     enum store_commit_outcome outcome;
-    uint64_t position; /**< of the batch's last event; 0 without events, or when fenced */
-    bool has_mail;     /**< letters are waiting for the run */
+    uint64_t position; /**< of the batch's last event; 0 without events, or when nothing was
+                            written */
+    bool has_mail;     /**< letters are waiting for the run; not known when nothing was written */
 };
 
 /** A claim: a process requests to execute a run. */

@@ -335,7 +335,8 @@ static void record_group(struct writer *writer, const struct group *group, uint6
     for (size_t i = 0; i < group->count; i++) {
         const struct request *request = group->requests[i];
         remove_run(writer, request->run_hash);
-        if (request->code == 0 && request->result.outcome != STORE_FENCED) {
+        if (request->code == 0 && request->result.outcome != STORE_FENCED &&
+            request->result.outcome != STORE_OUTDATED) {
             writer->counters.batches++;
             writer->counters.events += request->batch->event_count;
             if (request->result.position > position) {

@@ -70,6 +70,17 @@ void postgres_add_content(struct postgres_query *query, const struct store_check
                        checkpoint->state_len);
 }
 
+static void add_premise(struct postgres_query *query, const struct store_premise *premise)
+{
+    if (premise != NULL) {
+        postgres_add_unsigned(query, premise->version);
+    } else {
+        postgres_add_null_number(query);
+    }
+    postgres_add_text(query, premise != NULL ? premise->collection : NULL);
+    postgres_add_string(query, premise != NULL ? premise->key : NULL);
+}
+
 /** The call for one batch. @param ordinal events of the transaction before it */
 static void add_batch(struct postgres_query *query, const struct postgres_store *store,
                       const struct store_batch *batch, size_t ordinal)
@@ -93,6 +104,7 @@ static void add_batch(struct postgres_query *query, const struct postgres_store 
     postgres_add_content(query, batch->checkpoint);
     postgres_add_content(query, batch->interim);
     postgres_add_number(query, postgres_claim_number(store, batch->run_id));
+    add_premise(query, batch->premise);
 }
 
 static int compare_ids(const void *left, const void *right, void *context)
@@ -168,7 +180,8 @@ static int read_results(const struct commit_group *group, PGresult *const *resul
         group->results[group->order[i]] = (struct store_commit_result){
             .outcome = outcome == 0   ? STORE_COMMITTED
                        : outcome == 1 ? STORE_ALREADY_COMMITTED
-                                      : STORE_FENCED,
+                       : outcome == 2 ? STORE_FENCED
+                                      : STORE_OUTDATED,
             .position = (uint64_t)postgres_number(&row, 1),
             .has_mail = postgres_flag(&row, 2),
         };

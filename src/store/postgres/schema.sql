@@ -428,12 +428,8 @@ BEGIN
   END IF;
   PERFORM {s}.append_events(k, 0, b, p_times, p_types, p_data);
   SELECT * INTO STRICT r FROM {s}.runs x WHERE x.key = k;
-  r.owner := '';
-  r.claim := 0;
-  r.epoch := 0;
-  r.lease_until_ns := 0;
-  r.alive_ns := 0;
-  r.boot := '';
+  r.owner := ''; r.claim := 0; r.epoch := 0;
+  r.lease_until_ns := 0; r.alive_ns := 0; r.boot := '';
   RETURN QUERY SELECT 0::bigint, 1::bigint, r;
 END $$;
 
@@ -521,8 +517,9 @@ END $$;
 
 -- A batch. The rules are those of rules_decide() in rules.c; here they hold under the row's lock
 -- without a second round trip. p_ordinal is the place of the batch's first event in the transaction.
--- Outcomes: 0 committed, 1 it was before, 2 fenced. Who does not know the number of the claim is
--- fenced, too: the epoch is no secret.
+-- Outcomes: 0 committed, 1 it was before, 2 fenced, 3 outdated. Who does not know the number of the claim
+-- is fenced, too: the epoch is no secret. p_version NULL = there is no premise, p_collection NULL = it names
+-- no document.
 CREATE FUNCTION {s}.commit_batch(p_now bigint, p_monotonic bigint, p_ordinal bigint, p_id text,
   p_epoch bigint, p_first bigint, p_times bigint[], p_types text[], p_data bytea[], p_lease bigint,
   p_mail bigint, p_keep bigint, p_status bigint, p_iteration bigint, p_limit bigint, p_met bigint,
@@ -531,13 +528,12 @@ CREATE FUNCTION {s}.commit_batch(p_now bigint, p_monotonic bigint, p_ordinal big
   c_packed boolean, c_sha256 bytea, c_conditions bytea, c_custom bytea, c_fold bytea, c_state bytea,
   i_seq bigint, i_iteration bigint, i_time bigint, i_format bigint, i_size bigint,
   i_packed boolean, i_sha256 bytea, i_conditions bytea, i_custom bytea, i_fold bytea, i_state bytea,
-  p_claim bigint, OUT outcome bigint, OUT pos bigint, OUT has_mail boolean) LANGUAGE plpgsql VOLATILE AS $$
+  p_claim bigint, p_version bigint DEFAULT NULL, p_collection text DEFAULT NULL, p_key bytea DEFAULT NULL,
+  OUT outcome bigint, OUT pos bigint, OUT has_mail boolean) LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
   r {s}.runs; n bigint := cardinality(p_times); now bigint; b bigint; stores boolean := false;
 BEGIN
-  outcome := 2;
-  pos := 0;
-  has_mail := false;
+  outcome := 2; pos := 0; has_mail := false;
   IF session_user <> current_user THEN
     p_now := NULL;
     p_monotonic := NULL;
@@ -550,6 +546,9 @@ BEGIN
       c_sha256, c_conditions, c_custom, c_fold, c_state);
     PERFORM {s}.demand_checkpoint(i_seq IS NOT NULL, i_seq, i_iteration, i_time, i_format, i_size,
       i_sha256, i_conditions, i_custom, i_fold, i_state);
+    -- Whether and how often other documents were changed, the caller may have no right to know.
+    PERFORM {s}.demand_value(p_collection IS NULL OR EXISTS (SELECT FROM {s}.collections c
+      WHERE c.name = p_collection AND c.scope = 'shared' AND c.reads <= 2), 'premise');
   END IF;
   IF (p_ordinal >= 0 AND p_ordinal + n < 1048576) IS NOT TRUE THEN
     RAISE EXCEPTION 'a transaction has too many events' USING ERRCODE = 'RD005';
@@ -586,6 +585,11 @@ BEGIN
     END IF;
     stores := true;
     r.last_checkpoint := c_number;
+  END IF;
+  IF p_version IS NOT NULL AND (has_mail OR p_collection IS NOT NULL AND p_version <> coalesce((SELECT
+      d.version FROM {s}.documents d WHERE d.collection = p_collection AND d.key = p_key), 0)) THEN
+    outcome := 3;
+    RETURN;
   END IF;
   outcome := 0;
   IF n > 0 THEN
@@ -688,10 +692,8 @@ BEGIN
   IF session_user <> current_user THEN
     p_now := NULL;
     -- An array may begin with another index than 1, or have more than is looked at here.
-    p_kinds := ARRAY(SELECT unnest(p_kinds));
-    p_collections := ARRAY(SELECT unnest(p_collections));
-    p_keys := ARRAY(SELECT unnest(p_keys));
-    p_data := ARRAY(SELECT unnest(p_data));
+    p_kinds := ARRAY(SELECT unnest(p_kinds)); p_collections := ARRAY(SELECT unnest(p_collections));
+    p_keys := ARRAY(SELECT unnest(p_keys)); p_data := ARRAY(SELECT unnest(p_data));
     p_versions := ARRAY(SELECT unnest(p_versions));
     PERFORM {s}.demand_value(cardinality(p_collections) = cardinality(p_kinds)
       AND cardinality(p_keys) = cardinality(p_kinds), 'change');
@@ -711,11 +713,10 @@ BEGIN
   FOR i IN 1..cardinality(p_kinds) LOOP
     IF p_kinds[i] <> 2 AND p_versions[i] >= 0 THEN
       -- What is not as asked for already need not be waited for.
-      SELECT version INTO v FROM {s}.documents d WHERE d.collection = p_collections[i]
-        AND d.key = p_keys[i];
+      SELECT version INTO v FROM {s}.documents d WHERE d.collection = p_collections[i] AND d.key = p_keys[i];
       IF coalesce(v, 0) = p_versions[i] THEN
-        SELECT version INTO v FROM {s}.documents d WHERE d.collection = p_collections[i]
-          AND d.key = p_keys[i] FOR NO KEY UPDATE;
+        SELECT version INTO v FROM {s}.documents d WHERE d.collection = p_collections[i] AND d.key = p_keys[i]
+          FOR NO KEY UPDATE;
       END IF;
       IF coalesce(v, 0) <> p_versions[i] THEN
         RAISE EXCEPTION 'a document has another version' USING ERRCODE = 'RD004';
@@ -769,9 +770,7 @@ BEGIN
     PERFORM {s}.demand(3, 'delete runs');
   END IF;
   now := {s}.moment(p_now);
-  runs := 0;
-  events := 0;
-  checkpoints := 0;
+  runs := 0; events := 0; checkpoints := 0;
   FOR r IN SELECT x.key, x.last_position FROM {s}.runs x WHERE x.ended_ns > 0
       AND x.ended_ns < p_before AND (x.owner = '' OR x.lease_until_ns <= now)
       AND (session_user = current_user OR {s}.sees(x.agent_id))

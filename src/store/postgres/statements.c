@@ -89,7 +89,7 @@ const char *const postgres_statements[PG_COUNT] = {
     [PG_BATCH] = "SELECT outcome, pos, has_mail FROM {s}.commit_batch($1, $2, $3, $4, $5, $6, $7,"
                  " $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23,"
                  " $24, $25, $26, $27, $28, $29, $30, $31, $32, $33, $34, $35, $36, $37, $38, $39,"
-                 " $40, $41, $42, $43, $44, $45)",
+                 " $40, $41, $42, $43, $44, $45, $46, $47, $48)",
     [PG_EVENT_LOCK] = "SELECT {s}.lock_events()",
     [PG_DOCUMENT_LOCK] = "SELECT " DOCUMENT_COLUMNS " FROM {s}.lock_documents($1, $2)",
 

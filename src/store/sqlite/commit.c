@@ -295,6 +295,22 @@ static int read_position(struct sqlite_connection *writer, const char *run_id, u
     return r < 0 ? r : 0;
 }
 
+/** Find out whether the premise of a batch holds. @param outcome STORE_OUTDATED if not */
+static int check_premise(struct sqlite_connection *writer, const struct commit_state *state,
+                         const struct store_batch *batch, enum store_commit_outcome *outcome,
+                         struct rondo_error *err)
+{
+    const struct store_premise *premise = batch->premise;
+    uint64_t version = 0;
+    int r = premise->collection == NULL
+                ? 0
+                : sqlite_document_version(writer, premise->collection, premise->key, &version, err);
+    if (r == 0 && !rules_holds_premise(batch, state->has_mail, version)) {
+        *outcome = STORE_OUTDATED;
+    }
+    return r;
+}
+
 static int commit_batch(struct sqlite_store *store, const struct store_batch *batch,
                         struct store_commit_result *ret_result, struct rondo_error *err)
 {
@@ -304,6 +320,9 @@ static int commit_batch(struct sqlite_store *store, const struct store_batch *ba
     int r = read_state(writer, batch, &state, err);
     if (r == 0) {
         r = rules_decide(&state.row, batch, &result.outcome, err);
+    }
+    if (r == 0 && result.outcome == STORE_COMMITTED && batch->premise != NULL) {
+        r = check_premise(writer, &state, batch, &result.outcome, err);
     }
     if (r < 0) {
         return r;
@@ -319,6 +338,7 @@ static int commit_batch(struct sqlite_store *store, const struct store_batch *ba
         result.has_mail = state.has_mail;
         break;
     case STORE_FENCED:
+    case STORE_OUTDATED:
         break;
     }
     *ret_result = result;

@@ -14,17 +14,16 @@
 
 #include <string.h>
 
-/** Version of the document that a change names; 0 when there is none. */
-static int read_version(struct sqlite_connection *writer, const struct store_change *change,
-                        uint64_t *ret_version, struct rondo_error *err)
+int sqlite_document_version(struct sqlite_connection *writer, const char *collection,
+                            const char *key, uint64_t *ret_version, struct rondo_error *err)
 {
     sqlite3_stmt *statement;
     int r = sqlite_statement(writer, SQL_DOCUMENT_VERSION, &statement, err);
     if (r < 0) {
         return r;
     }
-    sqlite_bind_string(statement, 1, change->collection);
-    sqlite_bind_string(statement, 2, change->key);
+    sqlite_bind_string(statement, 1, collection);
+    sqlite_bind_string(statement, 2, key);
     r = sqlite_step_row(writer, statement, "read a document", err);
     *ret_version = 0;
     if (r == 1) {
@@ -112,7 +111,9 @@ int sqlite_apply_changes(struct sqlite_store *store, const struct store_change *
     for (size_t i = 0; i < count; i++) {
         uint64_t version = 0;
         bool has_condition = changes[i].if_version != STORE_ANY_VERSION;
-        int r = has_condition ? read_version(&store->writer, &changes[i], &version, err) : 0;
+        int r = has_condition ? sqlite_document_version(&store->writer, changes[i].collection,
+                                                        changes[i].key, &version, err)
+                              : 0;
         if (r == 0 && !rules_fits_version(&changes[i], version)) {
             return 0;
         }

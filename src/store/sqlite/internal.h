@@ -160,6 +160,10 @@ int sqlite_insert_checkpoint(struct sqlite_connection *writer, int64_t run_key,
 int sqlite_replace_interim(struct sqlite_connection *writer, int64_t run_key,
                            const struct store_checkpoint *interim, struct rondo_error *err);
 
+/** Version of a document in the writer's transaction; 0 = there is none. */
+int sqlite_document_version(struct sqlite_connection *writer, const char *collection,
+                            const char *key, uint64_t *ret_version, struct rondo_error *err);
+
 /**
  * Change documents in the writer's transaction.
  * @return 1 applied, 0 when a version does not fit, or a negative code

@@ -102,6 +102,11 @@ static void apply_batch(struct memory_store *store, struct memory_run *run,
     }
 }
 
+static bool has_mail(const struct memory_run *run, const struct store_batch *batch)
+{
+    return run->letters != NULL && run->letters->prev->id > batch->mail_taken;
+}
+
 /** Decide about all batches before the first is applied: a refused one must leave no trace. */
 static int decide_all(struct memory_store *store, const struct store_batch *const *batches,
                       size_t count, struct store_commit_result *results, struct rondo_error *err)
@@ -116,6 +121,14 @@ static int decide_all(struct memory_store *store, const struct store_batch *cons
         if (rc < 0) {
             return rc;
         }
+        const struct store_premise *premise = batches[i]->premise;
+        bool has_document = premise != NULL && premise->collection != NULL;
+        uint64_t version =
+            has_document ? memory_document_version(store, premise->collection, premise->key) : 0;
+        if (results[i].outcome == STORE_COMMITTED &&
+            !rules_holds_premise(batches[i], has_mail(run, batches[i]), version)) {
+            results[i].outcome = STORE_OUTDATED;
+        }
     }
     return 0;
 }
@@ -126,7 +139,7 @@ static void finish_batch(struct memory_store *store, const struct store_batch *b
     struct memory_run *run = memory_rows_find(store, batch->run_id);
     result->position = 0;
     result->has_mail = false;
-    if (result->outcome == STORE_FENCED) {
+    if (result->outcome == STORE_FENCED || result->outcome == STORE_OUTDATED) {
         return;
     }
     if (result->outcome == STORE_COMMITTED) {
@@ -136,7 +149,7 @@ static void finish_batch(struct memory_store *store, const struct store_batch *b
         size_t last = (size_t)(batch->first_seq + batch->event_count - 2);
         result->position = run->events.items[last]->position;
     }
-    result->has_mail = run->letters != NULL && run->letters->prev->id > batch->mail_taken;
+    result->has_mail = has_mail(run, batch);
 }
 
 int memory_commit(struct store *base, const struct store_batch *const *batches, size_t count,

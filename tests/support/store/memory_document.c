@@ -113,6 +113,14 @@ static void apply(struct memory_store *store, const struct store_change *change,
     }
 }
 
+uint64_t memory_document_version(const struct memory_store *store, const char *collection,
+                                 const char *key)
+{
+    const struct document_array *array = &store->documents;
+    size_t i = lower_bound(array, collection, key);
+    return is_at(array, i, collection, key) ? array->items[i]->version : 0;
+}
+
 void memory_update_document(struct memory_store *store, const struct store_update *update)
 {
     const struct document_array *array = &store->documents;

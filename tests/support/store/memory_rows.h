@@ -194,6 +194,9 @@ int memory_count_runs(struct store *base, const struct store_run_query *query,
 /* memory_document.c */
 int memory_change_documents(struct store *base, const struct store_change *changes, size_t count,
                             bool *ret_is_applied, struct rondo_error *err);
+/** Version of a document; 0 = there is none. */
+uint64_t memory_document_version(const struct memory_store *store, const char *collection,
+                                 const char *key);
 /** Make a batch's update. */
 void memory_update_document(struct memory_store *store, const struct store_update *update);
 int memory_next_collection(struct store *store, const char *after,

@@ -82,6 +82,101 @@ static void assert_summary(const struct store_summary *is, const struct store_su
     assert_int_equal(is->is_paused, should->is_paused);
 }
 
+static void post(struct store *store, const char *run_id)
+{
+    assert_int_equal(store->ops->post(store, run_id, "stop", "{}", NULL), 0);
+}
+
+static bool take_id(const struct store_letter *letter, void *context)
+{
+    *(uint64_t *)context = letter->id;
+    return true;
+}
+
+CONTRACT_TEST(a_batch_that_relies_on_no_letter_is_not_applied_when_one_waits)
+{
+    struct store *store = ((struct contract *)*state)->store;
+    const struct store_premise premise = {0};
+    struct store_event event = test_event("{}");
+    test_create(store, RUN_A, "agent", false);
+    test_create(store, RUN_B, "agent", false);
+    struct store_batch batch = test_batch(RUN_A, 1, 1, &event, 1);
+    struct store_batch other = test_batch(RUN_B, 1, 1, &event, 1);
+    batch.premise = &premise;
+    batch.summary.iteration = 7;
+    post(store, RUN_A);
+    post(store, RUN_B);
+    const struct store_batch *batches[] = {&batch, &other};
+    struct store_commit_result results[2];
+    assert_int_equal(store->ops->commit(store, batches, 2, results, NULL), 0);
+    assert_int_equal(results[0].outcome, STORE_OUTDATED);
+    assert_int_equal(results[0].position, 0);
+    assert_int_equal(results[1].outcome, STORE_COMMITTED);
+    assert_int_equal(test_count_events(store, RUN_A), 0);
+    assert_int_equal(test_get(store, RUN_A).summary.iteration, 0);
+    uint64_t id = 0;
+    assert_int_equal(store->ops->read_mail(store, RUN_A, NULL, take_id, &id, NULL), 0);
+    batch.mail_taken = id;
+    struct store_commit_result result = test_commit(store, &batch);
+    assert_int_equal(result.outcome, STORE_COMMITTED);
+    assert_false(result.has_mail);
+    assert_int_equal(test_count_events(store, RUN_A), 1);
+}
+
+/** Put a document, whatever its version is. */
+static void put_document(struct store *store)
+{
+    const struct store_change change = {.kind = STORE_PUT,
+                                        .collection = "policies",
+                                        .key = "one",
+                                        .data = "{}",
+                                        .data_len = 2,
+                                        .if_version = STORE_ANY_VERSION};
+    bool is_applied = false;
+    assert_int_equal(store->ops->change_documents(store, &change, 1, &is_applied, NULL), 0);
+    assert_true(is_applied);
+}
+
+CONTRACT_TEST(a_batch_that_relies_on_a_document_is_applied_only_to_that_version)
+{
+    struct store *store = ((struct contract *)*state)->store;
+    struct store_premise premise = {.collection = "policies", .key = "one"};
+    struct store_event event = test_event("{}");
+    test_create(store, RUN_A, "agent", false);
+    struct store_batch batch = test_batch(RUN_A, 1, 1, &event, 1);
+    batch.premise = &premise;
+    assert_int_equal(test_commit(store, &batch).outcome, STORE_COMMITTED);
+    put_document(store);
+    batch.first_seq = 2;
+    assert_int_equal(test_commit(store, &batch).outcome, STORE_OUTDATED);
+    premise.version = 1;
+    assert_int_equal(test_commit(store, &batch).outcome, STORE_COMMITTED);
+    put_document(store);
+    batch.first_seq = 3;
+    assert_int_equal(test_commit(store, &batch).outcome, STORE_OUTDATED);
+    premise.collection = NULL;
+    assert_int_equal(test_commit(store, &batch).outcome, STORE_COMMITTED);
+    assert_int_equal(test_count_events(store, RUN_A), 3);
+}
+
+CONTRACT_TEST(what_was_committed_or_is_fenced_is_not_called_outdated)
+{
+    struct store *store = ((struct contract *)*state)->store;
+    const struct store_premise premise = {0};
+    struct store_event event = test_event("{}");
+    test_create(store, RUN_A, "agent", false);
+    struct store_batch batch = test_batch(RUN_A, 1, 1, &event, 1);
+    batch.premise = &premise;
+    uint64_t position = test_commit(store, &batch).position;
+    post(store, RUN_A);
+    struct store_commit_result again = test_commit(store, &batch);
+    assert_int_equal(again.outcome, STORE_ALREADY_COMMITTED);
+    assert_int_equal(again.position, position);
+    assert_true(again.has_mail);
+    batch.epoch = 2;
+    assert_int_equal(test_commit(store, &batch).outcome, STORE_FENCED);
+}
+
 CONTRACT_TEST(the_summary_is_replaced)
 {
     struct contract *contract = *state;

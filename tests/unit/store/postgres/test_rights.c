@@ -177,6 +177,10 @@ static const struct {
     {COMMIT(RUN_A, "1", "0", "NULL"), "=2"},
     {COMMIT(RUN_A, "NULL", "0", "7"), "=2"},
     {COMMIT(RUN_A, "1", "NULL", "7"), "RD005"},
+    /* Whether there is a token of this name. */
+    {COMMIT(RUN_A, "1", "0", "7, 0, 'token', 'x'"), "RD002"},
+    {COMMIT(RUN_A, "1", "0", "7, 0, 'no-such-collection', 'x'"), "RD002"},
+    {COMMIT(RUN_A, "1", "0", "7, 0, 'policies', 'rondo.cedar'"), "=2"},
     {COMMIT(RUN_B, "1", "0", "7"), "RD001"},
     {COMMIT(RUN_A, "1", "-1", "7"), "RD005"},
     {COMMIT(RUN_A, "1", "1048576", "7"), "RD005"},
