@@ -142,10 +142,16 @@ static void report_refusal(struct policy_gate *gate, struct policy_update *updat
     update->message = gate->message.text;
 }
 
-void policy_gate_refresh(struct policy_gate *gate, const struct policy_request *request,
-                         struct policy_update *ret_update)
+bool policy_gate_rely(struct policy_gate *gate, struct store_premise *ret_premise)
 {
-    int news = watch_look(gate->watch, &gate->view, &gate->message, NULL);
+    return watch_rely(gate->watch, ret_premise);
+}
+
+void policy_gate_refresh(struct policy_gate *gate, const struct policy_request *request,
+                         bool relies, struct policy_update *ret_update)
+{
+    int news = relies ? watch_look_here(gate->watch, &gate->view, &gate->message, NULL)
+                      : watch_look(gate->watch, &gate->view, &gate->message, NULL);
     ret_update->news = WATCH_SAME;
     ret_update->limits[0] = '\0';
     ret_update->old_limits[0] = '\0';

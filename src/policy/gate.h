@@ -11,6 +11,7 @@
 #include "policy/watch.h"
 
 struct policy_gate;
+struct store_premise;
 
 /**
  * Open the gate of a run and read its policies.
@@ -49,9 +50,17 @@ struct policy_update {
     char old_limits[POLICY_UPDATE_LIMITS_SIZE]; /**< "" = there were none before */
 };
 
-/** Bring the policies up to date. @param request for the limits in the update */
+/** See watch_rely(). */
+bool policy_gate_rely(struct policy_gate *gate, struct store_premise *ret_premise);
+
+/**
+ * Bring the policies up to date.
+ * @param request for the limits in the update
+ * @param relies  the caller finds out by its next commit whether the store has others
+ * (policy_gate_rely())
+ */
 void policy_gate_refresh(struct policy_gate *gate, const struct policy_request *request,
-                         struct policy_update *ret_update);
+                         bool relies, struct policy_update *ret_update);
 
 /** Decide. With the verdict that allows an iteration come the limits ahead. */
 void policy_gate_decide(struct policy_gate *gate, const struct policy_request *request,

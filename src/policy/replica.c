@@ -145,6 +145,10 @@ int policy_replica_pull(struct store *store, const char *path, struct policy_rep
     }
     bool is_there = shared.json != NULL;
     json_object_put(shared.json);
+    if (!is_there && replica != NULL) {
+        replica->version = 0;
+        replica->is_known = true;
+    }
     if (!is_there || is_known(replica, shared.version, path)) {
         return 0; /* Where nobody has set policies yet, a file counts on its machine. */
     }
@@ -154,9 +158,25 @@ int policy_replica_pull(struct store *store, const char *path, struct policy_rep
     if (r == 0 && replica != NULL) {
         replica->version = version;
         replica->signature = signature_of(path);
+        replica->is_known = true;
     }
     source_unlock(lock);
     return r;
+}
+
+bool policy_replica_rely(const char *path, struct policy_replica *replica,
+                         struct store_premise *ret_premise)
+{
+    struct store_premise premise = {0};
+    if (is_copy(path)) {
+        premise = (struct store_premise){COLLECTION, KEY, replica->version};
+        if (!replica->is_known ||
+            (premise.version > 0 && signature_of(path) != replica->signature)) {
+            return false;
+        }
+    }
+    *ret_premise = premise;
+    return true;
 }
 
 int policy_replica_put(struct store *store, const char *path, const char *text, size_t len,

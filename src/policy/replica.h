@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 struct store;
+struct store_premise;
 
 /** What the history of policies calls the source of such policies, on all machines. */
 #define POLICY_SHARED_SOURCE "database/rondo.cedar"
@@ -27,6 +28,7 @@ const char *policy_history_source(const char *path);
 struct policy_replica {
     _Atomic uint64_t version;   /**< of the document; 0 = unknown or none */
     _Atomic uint64_t signature; /**< of the file when it was a true copy; 0 = unknown */
+    _Atomic bool is_known;      /**< the store was asked: when it has none, `version` is 0 */
 };
 
 /**
@@ -43,6 +45,14 @@ int policy_replica_pull(struct store *store, const char *path, struct policy_rep
  */
 int policy_replica_bring(struct store *store, const char *path, uint64_t *ret_version,
                          struct rondo_error *err);
+
+/**
+ * Whether the file at a path is what the store had when it was asked last. Asks nobody.
+ * @param ret_premise set when it is: by it a commit finds out whether the store still has that.
+ *                    Borrows constants.
+ */
+bool policy_replica_rely(const char *path, struct policy_replica *replica,
+                         struct store_premise *ret_premise);
 
 /**
  * Put a text in force on all machines.

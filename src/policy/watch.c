@@ -16,6 +16,7 @@
 #include "policy/replica.h"
 #include "policy/source_lock.h"
 #include "policy/watch_files.h"
+#include "store/store.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -360,17 +361,29 @@ static int update_view(struct watch *watch, struct watch_view *view,
     return WATCH_SAME;
 }
 
+bool watch_rely(struct watch *watch, struct store_premise *ret_premise)
+{
+    *ret_premise = (struct store_premise){0};
+    return watch->shared == NULL || policy_replica_rely(watch->path, &watch->replica, ret_premise);
+}
+
 int watch_look(struct watch *watch, struct watch_view *view, struct watch_message *ret_message,
                struct rondo_error *err)
 {
-    struct watch_files files = {0};
-    struct rondo_error reason = {0};
     if (watch->shared != NULL) {
         int r = policy_replica_pull(watch->shared, watch->path, &watch->replica, err);
         if (r < 0 && view->ruleset == NULL) {
             return r; /* What is here may be old. Later the next commit fails as well. */
         }
     }
+    return watch_look_here(watch, view, ret_message, err);
+}
+
+int watch_look_here(struct watch *watch, struct watch_view *view, struct watch_message *ret_message,
+                    struct rondo_error *err)
+{
+    struct watch_files files = {0};
+    struct rondo_error reason = {0};
     find(watch, &files);
     uint64_t signature = files.signature;
     watch_files_fini(&files);

@@ -101,6 +101,19 @@ struct watch_message {
 int watch_look(struct watch *watch, struct watch_view *view, struct watch_message *ret_message,
                struct rondo_error *err);
 
+/**
+ * Whether a look at what is on this machine is enough for a caller whose next commit has a premise:
+ * that the store's policies are still those that it had at the last watch_look(). Call it before
+ * watch_look_here(). Any thread.
+ * @param ret_premise set when it is
+ */
+struct store_premise;
+bool watch_rely(struct watch *watch, struct store_premise *ret_premise);
+
+/** watch_look() without asking a store. Any thread. */
+int watch_look_here(struct watch *watch, struct watch_view *view, struct watch_message *ret_message,
+                    struct rondo_error *err);
+
 /** Read and check the files at `path` once, for `rondo policy check`. See ruleset_make. */
 int watch_read(const char *path, lint_fn *finding, void *context, struct ruleset **ret_ruleset,
                struct rondo_error *err);

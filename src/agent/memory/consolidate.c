@@ -196,7 +196,7 @@ static int open_gate(struct batch_work *work)
     const struct policy_resource model = {
         .action = ACTION_CALL_MODEL, .id = work->config.model, .origin = work->config.provider};
     policy_gate_set_resources(work->gate, &model, 1);
-    policy_gate_refresh(work->gate, &request, &update);
+    policy_gate_refresh(work->gate, &request, false, &update);
     return 0;
 }
 

@@ -90,10 +90,12 @@ static int record_decided(struct loop *loop, const struct journal_event *event,
     return 0;
 }
 
+/** @return LOOP_BODY; 0 when its beginning was taken back, or a negative code */
 static int begin_body(struct loop *loop, struct rondo_error *err)
 {
     int r = loop_flush(loop, FLUSH_NORMAL, err);
-    if (r < 0) {
+    loop_forget_reliance(loop); /* Without the store, too, the body begins now. */
+    if (r < 0 || loop->state.phase != PHASE_IN_BODY) {
         return r;
     }
     loop_forget_late(loop); /* That commit has begun the lease anew. */
@@ -194,6 +196,12 @@ static bool is_decision(const struct loop_effect *effect)
             !is_completion(&effect->event));
 }
 
+/** Whether letters have to be read first. */
+static bool must_look_before(const struct loop *loop, const struct loop_effect *effect)
+{
+    return is_decision(effect) && !(effect->kind == EFFECT_GATE && loop_can_rely(loop));
+}
+
 /** @return enum loop_turn or a negative code. */
 static int advance(struct loop *loop, struct rondo_error *err)
 {
@@ -208,15 +216,16 @@ static int advance(struct loop *loop, struct rondo_error *err)
         if (is_parking_before(loop, effect.kind)) {
             return LOOP_PARKING;
         }
-        if (is_decision(&effect) && loop_look_for_mail(loop)) {
+        if (must_look_before(loop, &effect) && loop_look_for_mail(loop)) {
             continue;
         }
         int r = perform(loop, &effect, err);
-        if (r < 0 || effect.kind == EFFECT_BODY || effect.kind == EFFECT_END ||
-            effect.kind == EFFECT_PAUSE) {
+        if (r != 0 || effect.kind == EFFECT_END || effect.kind == EFFECT_PAUSE) {
             return r;
         }
-        loop_take_mail(loop);
+        if (loop->reliance == NULL) { /* What letters ask for must not be taken back. */
+            loop_take_mail(loop);
+        }
     }
 }
 

@@ -117,20 +117,26 @@ static void record_refusal(struct loop *loop, const struct policy_update *update
     loop_record(loop, &event);
 }
 
-/** The request for the next iteration, before policies that are up to date. */
-static struct policy_request begin_request(struct loop *loop)
+/** @param relies whether policies that the store shares may be older than those that it has now */
+static struct policy_request begin_request_by(struct loop *loop, bool relies)
 {
     loop_note_skipped_time(loop);
     struct policy_request request = loop_policy_request(&loop->state, &loop->spec, loop_now(loop),
                                                         clock_now(runtime_clock(loop->runtime)));
     struct policy_update update;
-    policy_gate_refresh(loop->gate, &request, &update);
+    policy_gate_refresh(loop->gate, &request, relies, &update);
     if (update.news == WATCH_CHANGED) {
         record_change(loop, &update);
     } else if (update.news == WATCH_REFUSED) {
         record_refusal(loop, &update);
     }
     return request;
+}
+
+/** The request for the next iteration, before policies that are up to date. */
+static struct policy_request begin_request(struct loop *loop)
+{
+    return begin_request_by(loop, false);
 }
 
 static int64_t add_saturating(int64_t a, int64_t b)
@@ -323,24 +329,48 @@ static void deny_unknown_cost(const struct loop *loop, struct policy_verdict *ve
     }
 }
 
-static void decide_iteration(struct loop *loop, struct policy_verdict *ret_verdict)
+static void decide_iteration(struct loop *loop, const struct policy_request *request,
+                             struct policy_verdict *ret_verdict)
 {
-    struct policy_request request = begin_request(loop);
-    decide(loop, &request, ret_verdict);
+    decide(loop, request, ret_verdict);
     deny_unknown_cost(loop, ret_verdict);
+}
+
+/** Decide by what is known here. @return false: that is not enough for a verdict */
+static bool decide_relying(struct loop *loop, struct policy_verdict *ret_verdict)
+{
+    struct store_premise premise = {0};
+    bool relies = policy_gate_rely(loop->gate, &premise);
+    struct policy_request request = begin_request_by(loop, relies);
+    loop_rely(loop, &premise);
+    decide_iteration(loop, &request, ret_verdict);
+    if (ret_verdict->outcome != VERDICT_ALLOW) {
+        loop_forget_reliance(loop);
+        loop->must_look = true;
+    }
+    return ret_verdict->outcome == VERDICT_ALLOW;
 }
 
 void loop_ask_to_iterate(struct loop *loop)
 {
     struct policy_verdict verdict;
-    decide_iteration(loop, &verdict);
+    if (loop_can_rely(loop)) {
+        if (decide_relying(loop, &verdict)) {
+            record_verdict(loop, &verdict);
+        }
+        return;
+    }
+    struct policy_request request = begin_request(loop);
+    decide_iteration(loop, &request, &verdict);
     record_verdict(loop, &verdict);
+    loop->must_look = false;
 }
 
 bool loop_is_denied_already(struct loop *loop)
 {
     struct policy_verdict verdict;
-    decide_iteration(loop, &verdict);
+    struct policy_request request = begin_request(loop);
+    decide_iteration(loop, &request, &verdict);
     if (verdict.outcome != VERDICT_ALLOW) {
         record_verdict(loop, &verdict);
     }

@@ -24,6 +24,19 @@ enum loop_parking {
 /** Bytes that are kept of the requester's name. */
 #define LOOP_BY_SIZE 256
 
+/** What the commit that begins an iteration relies on, and the loop as it was before the gate. */
+struct loop_reliance {
+    struct store_premise premise;
+    struct run_state state;
+    size_t pending_count;
+    int64_t clock_offset_ns;
+    uint64_t limit_ahead;
+    bool is_limit_ahead_old;
+    bool is_state_changed;
+    bool was_state_changed;
+    bool is_state_unsaved;
+};
+
 struct loop {
     struct runtime *runtime;
     struct loop_spec spec;
@@ -84,6 +97,8 @@ struct loop {
     char *body_summary;
     char *body_message;
 
+    struct loop_reliance *reliance; /* of the next commit; NULL = it relies on nothing */
+    bool must_look; /* before the next gate: letters may wait, or policies have changed */
     bool has_mail;
     uint64_t mail_taken;
     uint64_t limit_ahead;             /* of iterations, for lists; 0 = none, or not known */
@@ -150,6 +165,19 @@ bool loop_is_only_late(const struct loop *loop);
  */
 void loop_forget_late(struct loop *loop);
 
+/**
+ * Whether an iteration can begin without a look at letters and shared policies before: the commit
+ * that begins it then has a premise.
+ */
+bool loop_can_rely(const struct loop *loop);
+/** From now on all that is recorded goes into the next commit, with this premise, or is taken back.
+ */
+void loop_rely(struct loop *loop, const struct store_premise *premise);
+/** Nothing is to be taken back any more. */
+void loop_forget_reliance(struct loop *loop);
+/** The commit found its premise wrong: the loop is what it was at loop_rely(), and has to look. */
+void loop_take_back(struct loop *loop);
+
 /** Sleep at a boundary, up to the first letter that changes something or until cancelled. */
 void loop_wait_with_mail(struct loop *loop, int64_t duration_ns);
 
@@ -188,7 +216,8 @@ enum flush_mode {
 };
 
 /**
- * Commit everything that waits.
+ * Commit everything that waits. If the commit relies on something that does not hold any more, what
+ * it would have begun is taken back instead (loop_take_back()).
  * @return 0, also when the store fails and the run continues in best-effort mode (never in
  *         FLUSH_RELEASE); or a negative code, RONDO_ERR_FENCED when the run was taken over
  */
@@ -223,7 +252,11 @@ void loop_record_degraded(struct loop *loop);
  *                        that confirms what nobody has confirmed before
  */
 int loop_open_gate(struct loop *loop, bool is_policy_named, struct rondo_error *err);
-/** Bring the policies up to date and ask for the next iteration; records what follows. */
+/**
+ * Bring the policies up to date and ask for the next iteration; records what follows. Where the
+ * loop can rely on what it knows, only an iteration that is allowed is recorded; otherwise the loop
+ * has to look and ask again.
+ */
 void loop_ask_to_iterate(struct loop *loop);
 /** The run is about to end: warn of limits that its last iteration came near to or went over. */
 void loop_warn_at_end(struct loop *loop);

@@ -61,6 +61,7 @@ void loop_free(struct loop *loop)
     free(loop->pending);
     loop_drop_memories(loop, loop->memory_count);
     free(loop->memories);
+    loop_forget_reliance(loop);
     checkpoint_record_free(loop->checkpoint);
     checkpoint_record_free(loop->interim);
     for (size_t i = 0; i < LIMIT_CONDITIONS && loop->verify_denials != NULL; i++) {

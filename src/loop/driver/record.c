@@ -103,6 +103,7 @@ static int try_commit(struct loop *loop, size_t count, bool is_release,
         .checkpoint = checkpoint,
         .interim = loop->interim == NULL ? NULL : &loop->interim->stored,
         .update = loop->update == NULL ? NULL : &loop->update->change,
+        .premise = loop->reliance == NULL ? NULL : &loop->reliance->premise,
         .memories = loop->memories,
         .memory_count = loop->tried_memories,
         .summary = loop->tried_summary,
@@ -238,11 +239,16 @@ static int try_hard(struct loop *loop, size_t count, bool is_release, int tries,
                              "run %s was taken over by another process; this one stops here",
                              loop->run_id);
         }
+        if (r == 0 && result.outcome == STORE_OUTDATED) {
+            *ret_outcome = result.outcome;
+            return 0;
+        }
         if (r == 0) {
             runtime_note_held(loop->runtime, loop->run_id, sent_ns);
             loop->is_lease_in_doubt = false;
             drop_committed(loop, count);
             settle_update(loop);
+            loop_forget_reliance(loop);
             loop->has_mail = result.has_mail;
             *ret_outcome = result.outcome;
             return 0;
@@ -330,6 +336,10 @@ static int flush_all(struct loop *loop, int tries, bool is_forced, struct rondo_
         int r = commit_leading(loop, count, false, tries, &outcome, err);
         if (r < 0) {
             return degrade(loop, r, err);
+        }
+        if (outcome == STORE_OUTDATED) {
+            loop_take_back(loop);
+            return 0;
         }
         if (loop->pending_count == 0 && loop->is_degraded) {
             loop->is_degraded = false;
