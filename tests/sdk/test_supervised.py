@@ -369,7 +369,15 @@ class Kinds(World):
 
     def test_a_cancelled_coroutine_ends_at_once_and_takes_its_request_back(self):
         self.server.on_submit = None
+        self.check_taken_back()
 
+    def test_a_request_is_taken_back_although_its_answer_had_not_come(self):
+        answered = threading.Event()
+        self.addCleanup(answered.set)
+        self.server.on_submit = lambda _request: answered.wait(60)
+        self.check_taken_back()
+
+    def check_taken_back(self):
         async def agent():
             async with rt.action("t", {}, **RISKY):
                 self.ran.append(1)

@@ -255,12 +255,13 @@ class Handoff:
     def settle(self, in_doubt):
         """@return a Permit, or "lapsed" or "in_doubt" when it must be asked for anew; raises all else"""
         status = self.client.status(self.request_id, self.cancel)
-        if status is None:
-            self._submit(in_doubt)
-        else:
-            self._check_state(status)
-        end = time.monotonic() + self.config.timeout_s
         try:
+            if status is None:
+                # May arrive although it fails here.
+                self._submit(in_doubt)
+            else:
+                self._check_state(status)
+            end = time.monotonic() + self.config.timeout_s
             for _ in range(MOST_ROUNDS):
                 status = self._decided(end, status)
                 outcome = self._continue(status)

@@ -409,15 +409,16 @@ export class Handoff {
 
   async settle(inDoubt) {
     let status = await this.supervisor.find(this.requestId, this.how.signal);
-    if (status === undefined) {
-      if (this.how.isDeferred) throw Object.assign(new HandoffPending(this.requestId), { handoff: this, inDoubt });
-      const state = { format: 1, lane_id: this.lane.laneId, step_id: this.stepId, action_digest: this.context.digest };
-      await this.submit(this.how.checkpoint ?? state, inDoubt);
-    } else {
-      await this.#checkState(status);
-    }
-    const end = performance.now() + this.config.timeoutMs;
+    if (status === undefined && this.how.isDeferred) throw Object.assign(new HandoffPending(this.requestId), { handoff: this, inDoubt });
     try {
+      if (status === undefined) {
+        const state = { format: 1, lane_id: this.lane.laneId, step_id: this.stepId, action_digest: this.context.digest };
+        // May arrive although it fails here.
+        await this.submit(this.how.checkpoint ?? state, inDoubt);
+      } else {
+        await this.#checkState(status);
+      }
+      const end = performance.now() + this.config.timeoutMs;
       for (let round = 0; round < MOST_ROUNDS; round++) {
         status = await this.#decided(end, status);
         const outcome = await this.#continue(status);
