@@ -132,14 +132,14 @@ def stage_sdk(report, arguments):
 
 
 def stage_web(report, arguments):
-    """The dashboard in a browser; `make test-long` looks at every page in every theme and width."""
+    """The dashboard in a browser; `make test-long` looks at every page in every theme and width too."""
     run(["tools/setup.sh", "browser"])
-    parts = ["unit", "served", "mocked", "glance"]
+    parts = ["unit", "served", "mocked"]
     report.lines("web", run(["tests/web/run.py", "--build", arguments.build, *parts]))
 
 
 def stage_acceptance(report, arguments):
-    acceptance.test(report, arguments.build)
+    acceptance.test(report, arguments.build, tags="not @long")
 
 
 # Name of the stage and folder, compiler, sanitizer, options.

@@ -106,7 +106,7 @@ static void finish_store(struct crash_scene *scene, const struct way *way, struc
 
 static void kill_often(struct crash_scene *scene, const struct way *way)
 {
-    int64_t count = scene_number("RONDO_CRASH_COUNT", 40);
+    int64_t count = scene_number("RONDO_CRASH_COUNT", 20);
     struct figures figures = {0};
     struct ledger ledger = {0};
     for (int64_t i = 1; i <= count; i++) {

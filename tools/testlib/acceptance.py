@@ -11,8 +11,9 @@ from .report import ROOT, run
 FOLDER = ROOT / "tests/acceptance"
 
 
-def test(report, build, features=None, binary=None, variables=None):
+def test(report, build, features=None, binary=None, variables=None, tags=None):
     """@param features paths or patterns in tests/acceptance; None = all @param binary None = that of the build
+    @param tags an expression of cucumber-js for the tags of those that are wanted; None = all
     @param variables of the environment of scenarios, besides those of this process"""
     setup = run(["tools/setup.sh", "acceptance"])
     reason = setup.stdout if setup.returncode != 0 else npm.install(FOLDER)
@@ -38,6 +39,8 @@ def test(report, build, features=None, binary=None, variables=None):
     program = "tests/acceptance/node_modules/@cucumber/cucumber/bin/cucumber.js"
     # Scenarios wait for most of their time.
     command = [node, str(ROOT / program), "--format", f"json:{log}", "--parallel", str(2 * os.cpu_count())]
+    if tags is not None:
+        command += ["--tags", tags]
     if features is not None:
         command += ["--config", choose(features, ROOT / build / "cucumber.json")]
     result = run(["env", "-C", str(FOLDER), *command], environment)

@@ -27,12 +27,16 @@ Feature: Outages of the forge lose nothing and double nothing
 
     Examples:
       | what                   | faults |
+      | Each write             | {"kind": "status", "status": 500, "method": "POST", "path": "/shop/labels$"}, {"kind": "status", "status": 500, "method": "POST", "path": "/1/labels$"}, {"kind": "status", "status": 500, "method": "POST", "path": "/1/comments$"}, {"kind": "status", "status": 500, "method": "PATCH"}, {"kind": "status", "status": 500, "method": "DELETE"}, {"kind": "status", "status": 500, "method": "POST", "path": "/pulls$"} |
+      | Git                    | {"kind": "status", "status": 500, "path": "upload-pack$", "skip": 2}, {"kind": "status", "status": 500, "path": "receive-pack$"}, {"kind": "status", "status": 500, "path": "receive-pack$", "skip": 3} |
+
+    @long
+    Examples:
+      | what                   | faults |
       | Reading the issues     | {"kind": "status", "status": 500, "path": "/issues.*labels=code"}, {"kind": "status", "status": 503, "path": "/issues/1$"} |
       | Reading about people   | {"kind": "status", "status": 500, "path": "/issues/1/events"}, {"kind": "drop-before", "path": "/permission$"} |
       | Reading comments       | {"kind": "status", "status": 500, "method": "GET", "path": "/1/comments"}, {"kind": "garbage", "method": "GET", "path": "/1/comments"} |
       | Looking for a pull     | {"kind": "status", "status": 500, "method": "GET", "path": "/pulls"}, {"kind": "empty-object", "method": "GET", "path": "/pulls[?]"} |
-      | Each write             | {"kind": "status", "status": 500, "method": "POST", "path": "/shop/labels$"}, {"kind": "status", "status": 500, "method": "POST", "path": "/1/labels$"}, {"kind": "status", "status": 500, "method": "POST", "path": "/1/comments$"}, {"kind": "status", "status": 500, "method": "PATCH"}, {"kind": "status", "status": 500, "method": "DELETE"}, {"kind": "status", "status": 500, "method": "POST", "path": "/pulls$"} |
-      | Git                    | {"kind": "status", "status": 500, "path": "upload-pack$", "skip": 2}, {"kind": "status", "status": 500, "path": "receive-pack$"}, {"kind": "status", "status": 500, "path": "receive-pack$", "skip": 3} |
 
   Scenario Outline: The answer to <write> is lost after it was done
     Given the fault '[<faults>]'
@@ -48,12 +52,16 @@ Feature: Outages of the forge lose nothing and double nothing
 
     Examples:
       | write            | faults |
+      | the pull request | {"kind": "drop-after", "method": "POST", "path": "/pulls$"} |
+      | the push         | {"kind": "drop-after", "times": 2, "skip": 1, "method": "POST", "path": "receive-pack$"} |
+
+    @long
+    Examples:
+      | write            | faults |
       | each label       | {"kind": "drop-after", "method": "POST", "path": "/1/labels$"}, {"kind": "status-after", "method": "DELETE"} |
       | the comment      | {"kind": "drop-after", "method": "POST", "path": "/1/comments$"}, {"kind": "cut", "method": "PATCH"} |
-      | the pull request | {"kind": "drop-after", "method": "POST", "path": "/pulls$"} |
       | the pull request, half of which comes | {"kind": "cut", "method": "POST", "path": "/pulls$"} |
       | the claim        | {"kind": "drop-after", "times": 2, "method": "POST", "path": "receive-pack$"} |
-      | the push         | {"kind": "drop-after", "times": 2, "skip": 1, "method": "POST", "path": "receive-pack$"} |
 
   Scenario Outline: The limit of requests is reached: <what>
     Given the fault '{<fault>}'
@@ -67,8 +75,12 @@ Feature: Outages of the forge lose nothing and double nothing
 
     Examples:
       | what                       | fault |
-      | the primary one, a read    | "kind": "limit-primary", "seconds": 2, "path": "/issues/1$"                                         |
       | the secondary one, a write | "kind": "limit-secondary", "seconds": 2, "method": "POST", "path": "/1/comments$"                    |
+
+    @long
+    Examples:
+      | what                       | fault |
+      | the primary one, a read    | "kind": "limit-primary", "seconds": 2, "path": "/issues/1$"                                         |
       | with 429                   | "kind": "status", "status": 429, "headers": {"Retry-After": "2"}, "method": "POST", "path": "/pulls$" |
 
   Scenario Outline: <what> in place of the issues cancels nothing
@@ -90,6 +102,10 @@ Feature: Outages of the forge lose nothing and double nothing
     Examples:
       | what           | kind         |
       | An empty list  | empty-list   |
+
+    @long
+    Examples:
+      | what           | kind         |
       | An empty object | empty-object |
       | Another page   | garbage      |
 

@@ -35,6 +35,13 @@ Feature: A queue that dies anywhere continues where it was
     Examples:
       | effect                  | fault                                                                          |
       | the claim               | "kind": "delay-after", "path": "git-receive-pack$", "method": "POST"           |
+      | the push                | "kind": "delay-after", "skip": 1, "method": "POST", "path": "receive-pack$"    |
+      | the pull request        | "kind": "delay-after", "method": "POST", "path": "/pulls$"                     |
+      | the last label          | "kind": "delay-after", "body_has": "rondo:in-review", "path": "/1/labels$"     |
+
+    @long
+    Examples:
+      | effect                  | fault                                                                          |
       | making a label          | "kind": "delay-after", "path": "/shop/labels$", "method": "POST"               |
       | the first label         | "kind": "delay-after", "path": "/issues/1/labels$", "method": "POST"           |
       | the comment             | "kind": "delay-after", "path": "/issues/1/comments$", "method": "POST"         |
@@ -43,10 +50,7 @@ Feature: A queue that dies anywhere continues where it was
       | taking off a label      | "kind": "delay-after", "method": "DELETE", "path": "/rondo%3Aassigned$"        |
       | the edit of the comment | "kind": "delay-after", "method": "PATCH"                                       |
       | the commit              | "kind": "hang", "skip": 1, "method": "POST", "path": "git-receive-pack$"       |
-      | the push                | "kind": "delay-after", "skip": 1, "method": "POST", "path": "receive-pack$"    |
-      | the pull request        | "kind": "delay-after", "method": "POST", "path": "/pulls$"                     |
       | the renewed claim       | "kind": "delay-after", "skip": 2, "method": "POST", "path": "receive-pack$"    |
-      | the last label          | "kind": "delay-after", "body_has": "rondo:in-review", "path": "/1/labels$"     |
       | the last edit           | "kind": "delay-after", "skip": 1, "method": "PATCH"                            |
 
   Scenario: Killed at work: the worker ends, and the next start makes another attempt
@@ -85,9 +89,13 @@ Feature: A queue that dies anywhere continues where it was
 
     Examples:
       | effect              | fault                                                    |
+      | deleting the claim  | "skip": 1, "method": "POST", "path": "receive-pack$"     |
+
+    @long
+    Examples:
+      | effect              | fault                                                    |
       | taking off a label  | "method": "DELETE", "path": "/rondo%3Ain-review$"        |
       | deleting the branch | "method": "POST", "path": "receive-pack$"                |
-      | deleting the claim  | "skip": 1, "method": "POST", "path": "receive-pack$"     |
 
   Scenario: Killed as it blocks the issue, after the claim was given back
     Given the fault '{"kind": "delay-after", "seconds": 600, "skip": 1, "method": "POST", "path": "receive-pack$"}'
