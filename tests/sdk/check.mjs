@@ -3,10 +3,9 @@
 // of TAP for each case.
 import assert from "node:assert/strict";
 import { execFileSync, spawn } from "node:child_process";
-import { chmodSync, mkdirSync, mkdtempSync, symlinkSync } from "node:fs";
+import { chmodSync, mkdirSync, symlinkSync } from "node:fs";
 import { readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import http from "node:http";
-import { tmpdir } from "node:os";
 import path from "node:path";
 import { inspect } from "node:util";
 import * as rt from "relaytrace";
@@ -14,70 +13,9 @@ import { narrow } from "./node_modules/relaytrace/src/decision.js";
 import { Spool, readFile, writeFile } from "./node_modules/relaytrace/src/files.js";
 import { readSecret, sign, verify } from "./node_modules/relaytrace/src/signing.js";
 import { RISKY, build } from "./agent.mjs";
+import { check, decide, decideNext, endpoint, finish, here, post, sent, skip, start, view } from "./cases.mjs";
 
-const here = import.meta.dirname;
-let [count, failed] = [0, 0];
 const SAFE = { impact: 0, riskLevel: 0, reversible: true, confidence: 0.9 };
-
-async function check(name, body) {
-  const folder = mkdtempSync(path.join(tmpdir(), "relaytrace-"));
-  count++;
-  try {
-    await body({
-      endpoint,
-      stateDir: folder,
-      token: "rondo_secret-token",
-      budgetMs: 20_000,
-      timeoutMs: 10_000,
-      lane: `lane-${count}`,
-      run: `run-${count}`,
-    });
-    console.log(`ok ${count} - typescript: ${name}`);
-  } catch (error) {
-    failed++;
-    const text = String(error.stack ?? error).replace(/^/gm, "  ");
-    console.log(`not ok ${count} - typescript: ${name}\n${text}`);
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
-}
-
-function start(command, words) {
-  return new Promise((resolve, reject) => {
-    const child = spawn(command, words, { stdio: ["pipe", "pipe", "inherit"] });
-    child.stdout.once("data", (line) => resolve([child, String(line).trim()]));
-    child.once("error", reject);
-  });
-}
-
-const [standin, endpoint] = await start("python3", [path.join(here, "standin.py")]);
-
-async function post(route, body) {
-  const answer = await fetch(endpoint + route, { method: "POST", body: JSON.stringify(body) });
-  assert.ok(answer.ok, `${route}: ${answer.status}`);
-  return answer.json();
-}
-
-const decide = (request_id, status, more = {}) => post("/decide", { request_id, status, ...more });
-const view = async (id) => (await fetch(`${endpoint}/v1/hitl/requests/${id}`)).json();
-
-/** Decide the next request of a lane as soon as it is there. */
-async function decideNext(lane, status, more) {
-  for (;;) {
-    const { calls } = await post("/seen", {});
-    const made = calls.find(
-      ([method, route, body]) =>
-        method === "POST" && route === "/v1/hitl/requests" && body.lane_id === lane,
-    );
-    if (made) return decide(made[2].request_id, status, more);
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
-}
-
-async function sent(lane) {
-  const { calls } = await post("/seen", {});
-  return calls.filter(([, , body]) => body.lane_id === lane || body.workflow?.lane_id === lane);
-}
 
 /** The text of the last tool result that the model saw. */
 const told = ({ model }) => JSON.stringify(model.seen.at(-1));
@@ -746,8 +684,7 @@ async function checkServed(name, body) {
         budgetMs: 30_000,
       }),
     );
-  count++;
-  console.log(`ok ${count} - typescript: ${name} # SKIP this server has no routes for agents`);
+  skip(name, "this server has no routes for agents");
 }
 
 await checkServed(
@@ -816,5 +753,4 @@ await check("types: a program that uses all of it compiles", async () => {
   assert.equal(await new Promise((resolve) => child.on("close", resolve)), 0, out);
 });
 
-standin.kill();
-process.exit(failed > 0 ? 1 : 0);
+finish();
