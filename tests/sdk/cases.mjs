@@ -49,7 +49,8 @@ export async function post(route, body) {
   return answer.json();
 }
 
-export const decide = (request_id, status, more = {}) => post("/decide", { request_id, status, ...more });
+export const decide = (request_id, status, more = {}) =>
+  post("/decide", { request_id, status, ...more });
 export const view = async (id) => (await fetch(`${endpoint}/v1/hitl/requests/${id}`)).json();
 
 /** Decide the next request of a lane as soon as it is there. */

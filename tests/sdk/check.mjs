@@ -13,7 +13,19 @@ import { narrow } from "./node_modules/relaytrace/src/decision.js";
 import { Spool, readFile, writeFile } from "./node_modules/relaytrace/src/files.js";
 import { readSecret, sign, verify } from "./node_modules/relaytrace/src/signing.js";
 import { RISKY, build } from "./agent.mjs";
-import { check, decide, decideNext, endpoint, finish, here, post, sent, skip, start, view } from "./cases.mjs";
+import {
+  check,
+  decide,
+  decideNext,
+  endpoint,
+  finish,
+  here,
+  post,
+  sent,
+  skip,
+  start,
+  view,
+} from "./cases.mjs";
 
 const SAFE = { impact: 0, riskLevel: 0, reversible: true, confidence: 0.9 };
 
@@ -327,25 +339,30 @@ async function hostile(answer, body) {
   }
 }
 
-await check("a request is taken back although its answer had not come", async ({ lane: _lane, ...rest }) => {
-  const stop = new AbortController();
-  let lane;
-  const cut = async (request, response) => {
-    const body = (await request.setEncoding("utf8").toArray()).join("");
-    const { method } = request;
-    const answer = await fetch(endpoint + request.url, { method, ...(body && { body }) });
-    if (method === "POST" && request.url === "/v1/hitl/requests") stop.abort();
-    else response.writeHead(answer.status).end(await answer.text());
-  };
-  await hostile(cut, async (url) => {
-    const supervisor = new rt.Supervisor({ agentId: "a", ...rest, endpoint: url });
-    lane = supervisor.lane({});
-    const wait = supervisor.beforeAction(rt.describe("t", {}, RISKY), lane, { signal: stop.signal });
-    await assert.rejects(wait);
-  });
-  const [, , body] = (await sent(lane.laneId)).find(([, route]) => route === "/v1/hitl/requests");
-  assert.equal((await view(body.request_id)).state, "cancelled");
-});
+await check(
+  "a request is taken back although its answer had not come",
+  async ({ lane: _lane, ...rest }) => {
+    const stop = new AbortController();
+    let lane;
+    const cut = async (request, response) => {
+      const body = (await request.setEncoding("utf8").toArray()).join("");
+      const { method } = request;
+      const answer = await fetch(endpoint + request.url, { method, ...(body && { body }) });
+      if (method === "POST" && request.url === "/v1/hitl/requests") stop.abort();
+      else response.writeHead(answer.status).end(await answer.text());
+    };
+    await hostile(cut, async (url) => {
+      const supervisor = new rt.Supervisor({ agentId: "a", ...rest, endpoint: url });
+      lane = supervisor.lane({});
+      const wait = supervisor.beforeAction(rt.describe("t", {}, RISKY), lane, {
+        signal: stop.signal,
+      });
+      await assert.rejects(wait);
+    });
+    const [, , body] = (await sent(lane.laneId)).find(([, route]) => route === "/v1/hitl/requests");
+    assert.equal((await view(body.request_id)).state, "cancelled");
+  },
+);
 
 await check(
   "servers that answer nonsense, too much, too slowly or elsewhere permit nothing",
