@@ -48,6 +48,8 @@ static const struct {
     {"claim", figure_claim, "work"},
     {"postgres-commit", figure_postgres_commit, "postgres"},
     {"postgres-100", figure_postgres_100, "postgres"},
+    {"postgres-loops", figure_postgres_loops, "postgres"},
+    {"postgres-dbos", figure_postgres_dbos, "postgres"},
     {"postgres-claim", figure_postgres_claim, "postgres"},
     {"postgres-fanout", figure_postgres_fanout, "postgres"},
     {"postgres-million", figure_postgres_million, "postgres"},

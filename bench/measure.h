@@ -137,6 +137,8 @@ void figure_repositories(struct bench *bench);
 void figure_claim(struct bench *bench);
 void figure_postgres_commit(struct bench *bench);
 void figure_postgres_100(struct bench *bench);
+void figure_postgres_loops(struct bench *bench);
+void figure_postgres_dbos(struct bench *bench);
 void figure_postgres_claim(struct bench *bench);
 void figure_postgres_fanout(struct bench *bench);
 void figure_postgres_million(struct bench *bench);

@@ -2,6 +2,8 @@
 /* A server for figures, and the floor's transaction. One thread for each connection. */
 #include "database.h"
 
+#include "../loops.h"
+
 #include "store/postgres/postgres.h"
 #include "support/postgres.h"
 
@@ -200,4 +202,50 @@ void database_floor_script(const char *path, const struct database_traces *trace
     fclose(file);
     free(event);
     free(checkpoint);
+}
+
+struct database_traces database_find_traces(const struct database *database)
+{
+    struct rondo *rondo = loops_open(database->address);
+    struct rondo_loop *loop = loops_start(rondo);
+    loops_turns(loop, 50);
+    struct database_traces traces = database_traces(database->db);
+    rondo_loop_free(loop);
+    rondo_close(rondo);
+    if (traces.events < 1 || traces.events > DATABASE_EVENTS_MAX) {
+        bench_die("an iteration has %d events", traces.events);
+    }
+    return traces;
+}
+
+bool database_has_pgbench(void)
+{
+    char text[16];
+    const char *const argv[] = {"/bin/sh", "-c", "command -v pgbench || true", NULL};
+    bench_spawn_text(argv, text, sizeof(text));
+    if (text[0] == '\0') {
+        fprintf(stderr, "    skipped: this machine has no pgbench\n");
+    }
+    return text[0] != '\0';
+}
+
+double database_pgbench(const struct database *database, const char *script,
+                        const struct database_traces *traces, const struct database_load *load)
+{
+    char command[1024];
+    char text[8192];
+    /* Each client has a run; no round comes twice. */
+    snprintf(command, sizeof(command),
+             "pgbench -n -M prepared -c %d -j 2 -t %d -D round=%zu"
+             " -D event=$(printf '%%0%zud' 0) -D checkpoint=$(printf '%%0%zud' 0)"
+             " -f '%s' '%s' 2>&1",
+             load->clients, load->turns, load->round * (size_t)load->turns, traces->event_bytes,
+             traces->checkpoint_bytes, script, database->address);
+    const char *const argv[] = {"/bin/sh", "-c", command, NULL};
+    bench_spawn_text(argv, text, sizeof(text));
+    const char *found = strstr(text, "tps = ");
+    if (found == NULL) {
+        bench_die("pgbench: %s", text);
+    }
+    return strtod(found + strlen("tps = "), NULL);
 }

@@ -38,6 +38,12 @@ struct database_traces {
 /** Look at what loops have left in the store, which is in the schema "rondo". */
 struct database_traces database_traces(PGconn *db);
 
+/** Events that one iteration has at most. */
+#define DATABASE_EVENTS_MAX 16
+
+/** The same, found by a loop of a few empty iterations. */
+struct database_traces database_find_traces(const struct database *database);
+
 /**
  * Make the tables of the floor: runs with an epoch, a lease and a number of events, events with
  * their places in the run and among all, and checkpoints.
@@ -50,3 +56,16 @@ void database_floor_prepare(PGconn *db, const struct database_traces *traces);
 void database_floor_commit(PGconn *db, const struct database_traces *traces, int run, int round);
 /** The same transaction as a script of pgbench, which takes the run from its client's number. */
 void database_floor_script(const char *path, const struct database_traces *traces);
+
+/** Clients at once, transactions of each, and a number that no other load of the floor has. */
+struct database_load {
+    int clients;
+    int turns;
+    size_t round;
+};
+
+/** Whether this machine has pgbench; says so when not. */
+bool database_has_pgbench(void);
+/** Transactions a second of that script, without the time in which pgbench connects. */
+double database_pgbench(const struct database *database, const char *script,
+                        const struct database_traces *traces, const struct database_load *load);

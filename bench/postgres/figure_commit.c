@@ -5,7 +5,6 @@
  * an epoch is checked, a lease renewed, events and a checkpoint appended, in one transaction and
  * one pipeline. How many and how large, a loop of a few iterations says.
  */
-#include "../loops.h"
 #include "../measure.h"
 #include "database.h"
 
@@ -19,7 +18,7 @@
 
 #define BLOCK      20
 #define LOOPS      100
-#define EVENTS_MAX 16
+#define EVENTS_MAX DATABASE_EVENTS_MAX
 
 /** One that commits iterations of a run of its own. */
 struct iterator {
@@ -110,21 +109,6 @@ static void *iterate_block(void *iterator)
     return NULL;
 }
 
-/** What an iteration leaves, found by a loop. */
-static struct database_traces find_traces(const struct database *database)
-{
-    struct rondo *rondo = loops_open(database->address);
-    struct rondo_loop *loop = loops_start(rondo);
-    loops_turns(loop, 50);
-    struct database_traces traces = database_traces(database->db);
-    rondo_loop_free(loop);
-    rondo_close(rondo);
-    if (traces.events < 1 || traces.events > EVENTS_MAX) {
-        bench_die("an iteration has %d events", traces.events);
-    }
-    return traces;
-}
-
 static void measure_one(const struct database *database, const struct database_traces *traces,
                         struct iterator *iterator, size_t rounds, struct samples *ours,
                         struct samples *bare)
@@ -149,7 +133,7 @@ void figure_postgres_commit(struct bench *bench)
     if (!database_begin(bench, &database)) {
         return;
     }
-    const struct database_traces traces = find_traces(&database);
+    const struct database_traces traces = database_find_traces(&database);
     struct store *store = database_store(database.address);
     struct writer *writer = writer_new(store);
     struct iterator iterator;
@@ -187,48 +171,15 @@ static double iterate_all(struct iterator *iterators)
     return LOOPS * BLOCK / ((now_us() - began) / 1e6);
 }
 
-/** Transactions a second of pgbench, without the time in which it connects. */
-static double run_pgbench(const struct database *database, const char *script,
-                          const struct database_traces *traces, size_t round)
-{
-    char command[1024];
-    char text[8192];
-    /* Each client has a run; no round comes twice. */
-    snprintf(command, sizeof(command),
-             "pgbench -n -M prepared -c %d -j 2 -t %d -D round=%zu"
-             " -D event=$(printf '%%0%zud' 0) -D checkpoint=$(printf '%%0%zud' 0)"
-             " -f '%s' '%s' 2>&1",
-             LOOPS, BLOCK, round * BLOCK, traces->event_bytes, traces->checkpoint_bytes, script,
-             database->address);
-    const char *const argv[] = {"/bin/sh", "-c", command, NULL};
-    bench_spawn_text(argv, text, sizeof(text));
-    const char *found = strstr(text, "tps = ");
-    if (found == NULL) {
-        bench_die("pgbench: %s", text);
-    }
-    return strtod(found + strlen("tps = "), NULL);
-}
-
-static bool has_pgbench(void)
-{
-    char text[16];
-    const char *const argv[] = {"/bin/sh", "-c", "command -v pgbench || true", NULL};
-    bench_spawn_text(argv, text, sizeof(text));
-    if (text[0] == '\0') {
-        fprintf(stderr, "    skipped: this machine has no pgbench\n");
-    }
-    return text[0] != '\0';
-}
-
 void figure_postgres_100(struct bench *bench)
 {
     static struct iterator iterators[LOOPS];
     struct database database;
-    if (!has_pgbench() || !database_begin(bench, &database)) {
+    if (!database_has_pgbench() || !database_begin(bench, &database)) {
         return;
     }
     const char *script = bench_path(bench, "pgbench.sql");
-    const struct database_traces traces = find_traces(&database);
+    const struct database_traces traces = database_find_traces(&database);
     struct store *store = database_store(database.address);
     struct writer *writer = writer_new(store);
     struct samples ours = {0};
@@ -241,7 +192,8 @@ void figure_postgres_100(struct bench *bench)
     iterate_all(iterators);
     for (size_t round = 0; round < bench_rounds(bench, 25); round++) {
         samples_add(&ours, iterate_all(iterators));
-        samples_add(&bare, run_pgbench(&database, script, &traces, round));
+        samples_add(&bare, database_pgbench(&database, script, &traces,
+                                            &(struct database_load){LOOPS, BLOCK, round}));
     }
     bench_row(bench,
               &(struct report_row){.name = "PostgreSQL: commits a second of 100 loops",
