@@ -3,8 +3,8 @@
 --
 -- This is version 11. A change of the tables is made twice: here, and in steps/VERSION.sql, which
 -- brings the tables of the version before to the same state (a new column is the last one of its
--- table). Functions, triggers and row policies are below the line "==== functions", in memory.sql
--- and in rights.sql: they are all dropped and made again by every migration, so they may change in any way. The test
+-- table). Functions, triggers and row policies are below the line "==== functions" and in the other files of
+-- this folder: they are all dropped and made again by every migration, so they may change in any way. The test
 -- store/postgres/migrate compares what a migration gives with what this file makes.
 --
 -- A decision and what follows from it is one function: one round trip, and nobody comes in between.
@@ -757,40 +757,6 @@ BEGIN
   RETURN QUERY SELECT * FROM {s}.documents d WHERE (d.collection, d.key) IN
       (SELECT c, k FROM unnest(p_collections, p_keys) AS u (c, k))
     ORDER BY d.collection, d.key FOR NO KEY UPDATE;
-END $$;
-
--- Delete some runs that ended before a time and that nobody holds. A run goes whole, in one
--- transaction; a transaction ends after so many events.
-CREATE FUNCTION {s}.collect(p_now bigint, p_before bigint, p_events bigint, OUT runs bigint,
-  OUT events bigint, OUT checkpoints bigint) LANGUAGE plpgsql VOLATILE AS $$
-DECLARE r record; n bigint; now bigint; last bigint := 0;
-BEGIN
-  IF session_user <> current_user THEN
-    p_now := NULL;
-    PERFORM {s}.demand(3, 'delete runs');
-  END IF;
-  now := {s}.moment(p_now);
-  runs := 0; events := 0; checkpoints := 0;
-  FOR r IN SELECT x.key, x.last_position FROM {s}.runs x WHERE x.ended_ns > 0
-      AND x.ended_ns < p_before AND (x.owner = '' OR x.lease_until_ns <= now)
-      AND (session_user = current_user OR {s}.sees(x.agent_id))
-      ORDER BY x.ended_ns LIMIT 100 FOR UPDATE SKIP LOCKED LOOP
-    DELETE FROM {s}.events e WHERE e.run = r.key;
-    GET DIAGNOSTICS n = ROW_COUNT;
-    events := events + n;
-    DELETE FROM {s}.checkpoints c WHERE c.run = r.key;
-    GET DIAGNOSTICS n = ROW_COUNT;
-    checkpoints := checkpoints + n;
-    DELETE FROM {s}.interims i WHERE i.run = r.key;
-    DELETE FROM {s}.letters l WHERE l.run = r.key;
-    DELETE FROM {s}.runs x WHERE x.key = r.key;
-    runs := runs + 1;
-    last := greatest(last, r.last_position);
-    EXIT WHEN events >= p_events;
-  END LOOP;
-  IF runs > 0 THEN
-    UPDATE {s}.meta SET collected = greatest(collected, last) WHERE collected < last;
-  END IF;
 END $$;
 
 -- ==== content
