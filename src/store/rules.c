@@ -234,6 +234,7 @@ struct rules_run_filter rules_run_filter(const struct store_run_query *query)
     for (size_t i = 0; i < len; i++) {
         filter.search[i] = ascii_lower(query->search[i]);
     }
+    filter.searches_ids = len >= STORE_SEARCHED_ID_LEN;
     return filter;
 }
 

@@ -74,6 +74,7 @@ struct rules_run_filter {
     bool has_prefix;                     /**< otherwise the prefix selects all */
     bool is_empty;                       /**< nothing can be selected */
     char search[LIMIT_AGENT_ID_LEN + 1]; /**< in lower case; "" = all */
+    bool searches_ids;                   /**< not only names of agents */
 };
 struct rules_run_filter rules_run_filter(const struct store_run_query *query);
 

@@ -255,13 +255,19 @@ struct store_damaged_run {
 /** Called for a run that cannot be read; with the context of the list. */
 typedef void store_damaged_run_fn(const struct store_damaged_run *damaged, void *context);
 
+/**
+ * So many first characters of a run's id a search must have to find it: the runs of about a minute
+ * have them in common. Fewer are those of all runs of days or years.
+ */
+#define STORE_SEARCHED_ID_LEN 8
+
 /** Which runs to list; newest first unless it says otherwise. */
 struct store_run_query {
     const char *id_prefix;     /**< or NULL */
     const char *agent_id;      /**< or NULL */
     const char *const *agents; /**< only runs of these, NULL-terminated; NULL = of all */
-    const char *search; /**< part of the agent's id (letters without case) or beginning of the
-                             run's; NULL = all */
+    const char *search; /**< part of the agent's id (letters without case), or beginning of the
+                             run's: of that at least STORE_SEARCHED_ID_LEN; NULL = all */
     const char *parent; /**< only runs that work for this one; NULL = all */
     bool is_top_only;   /**< only runs that work for no other one */
     bool only_running;  /**< without a final status */

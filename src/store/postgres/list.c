@@ -2,6 +2,9 @@
 /*
  * Listing and counting runs. The statement has only the conditions that are asked for, so that the
  * server finds an index for them; its text is made of constants, what callers give are parameters.
+ * Nothing here reads all runs of a large store: counts are kept (counts.sql), every order has an
+ * index, and a search looks for agents among the counts, and for runs by the beginning of their
+ * ids.
  *
  * Threads: postgres_read_begin holds a connection's mutex until postgres_read_end, callbacks
  * included.
@@ -9,31 +12,45 @@
 #include "store/postgres/internal.h"
 #include "store/rules.h"
 
-/** What each order compares. */
-static const char *const columns[STORE_ORDER_COUNT] = {
-    [STORE_BY_CREATED] = "created_ns",  [STORE_BY_UPDATED] = "updated_ns",
-    [STORE_BY_AGENT] = "agent_id",      [STORE_BY_STATUS] = "status",
-    [STORE_BY_ITERATION] = "iteration", [STORE_BY_TOKENS] = "tokens",
-    [STORE_BY_COST] = "cost_micro",     [STORE_BY_WARNINGS] = "warnings",
+/**
+ * What each order compares. What commits change has no index: its index is of another column, which
+ * has the value of a run that has ended.
+ */
+static const struct {
+    const char *column;
+    const char *ended; /**< or NULL */
+} orders[STORE_ORDER_COUNT] = {
+    [STORE_BY_CREATED] = {"created_ns", NULL},
+    [STORE_BY_UPDATED] = {"updated_ns", "ended_updated_ns"},
+    [STORE_BY_AGENT] = {"agent_id", NULL},
+    [STORE_BY_STATUS] = {"status", NULL},
+    [STORE_BY_ITERATION] = {"iteration", "ended_iteration"},
+    [STORE_BY_TOKENS] = {"tokens", "ended_tokens"},
+    [STORE_BY_COST] = {"cost_micro", "ended_cost_micro"},
+    [STORE_BY_WARNINGS] = {"warnings", "ended_warnings"},
 };
+
+/** Agents that a search is made for by their names. Of more, any page is soon full. */
+#define SEARCHED_AGENTS_MAX 1000
 
 /** A statement that grows. */
 struct listing_query {
     struct postgres_query query;
     struct buf sql;
-    bool has_condition;
+    struct buf filter; /**< conditions, each after an AND */
 };
-
-static void begin_condition(struct listing_query *listing)
-{
-    buf_append_string(&listing->sql, listing->has_condition ? " AND " : " WHERE ");
-    listing->has_condition = true;
-}
 
 /** Number of the next parameter. */
 static int next_parameter(const struct listing_query *listing)
 {
     return listing->query.count + 1;
+}
+
+static void listing_fini(struct listing_query *listing)
+{
+    postgres_query_fini(&listing->query);
+    buf_fini(&listing->sql);
+    buf_fini(&listing->filter);
 }
 
 static void add_agents(struct listing_query *listing, const char *const *agents)
@@ -42,83 +59,139 @@ static void add_agents(struct listing_query *listing, const char *const *agents)
     while (agents[count] != NULL) {
         count++;
     }
-    begin_condition(listing);
-    buf_printf(&listing->sql, "agent_id = ANY ($%d)", next_parameter(listing));
+    buf_printf(&listing->filter, " AND agent_id = ANY ($%d)", next_parameter(listing));
     struct buf *array = postgres_add_array(&listing->query, POSTGRES_TEXTS, count);
     for (size_t i = 0; i < count; i++) {
         postgres_put_text(&listing->query, array, agents[i]);
     }
 }
 
-/** As a list, because the server knows how many runs have which status. */
+/** As numbers: the server knows how many runs have which status, and an index has one by itself. */
 static void add_statuses(struct listing_query *listing, uint32_t statuses)
 {
-    begin_condition(listing);
-    buf_printf(&listing->sql, "status = ANY ($%d)", next_parameter(listing));
-    struct buf *array =
-        postgres_add_array(&listing->query, POSTGRES_NUMBERS, (size_t)__builtin_popcount(statuses));
+    const char *before = " AND status IN (";
     for (int i = 0; i < 32; i++) {
         if ((statuses >> i & 1) != 0) {
-            postgres_put_number(array, i);
+            buf_printf(&listing->filter, "%s%d", before, i);
+            before = ", ";
         }
     }
+    buf_append_string(&listing->filter, ")");
 }
 
-static void add_prefix(struct listing_query *listing, const char *prefix)
+/** Add a text as a parameter. @return its number */
+static int add_text(struct listing_query *listing, const char *text)
 {
-    begin_condition(listing);
-    int number = next_parameter(listing);
-    buf_printf(&listing->sql, "id >= $%d AND id < $%d", number, number + 1);
-    postgres_add_text(&listing->query, prefix);
-    /* '~' sorts after every character of an id. */
-    buf_printf(postgres_add_written(&listing->query), "%s~", prefix);
+    postgres_add_text(&listing->query, text);
+    return listing->query.count;
 }
 
-static void add_filter(struct listing_query *listing, const struct rules_run_filter *filter)
+/* Conditions with the number of a parameter. '~' sorts after every character of an id. */
+#define ID_BEGINS   "id >= $%d AND id < $%d || '~'::text"
+#define AGENT_NAMED "strpos(lower(agent_id), $%d) > 0"
+
+/** What runs and their counts have in common. */
+static void add_common(struct listing_query *listing, const struct rules_run_filter *filter)
 {
     const struct store_run_query *query = filter->query;
     if (query->agent_id != NULL) {
-        begin_condition(listing);
-        buf_printf(&listing->sql, "agent_id = $%d", next_parameter(listing));
-        postgres_add_text(&listing->query, query->agent_id);
+        buf_printf(&listing->filter, " AND agent_id = $%d", add_text(listing, query->agent_id));
     }
     if (filter->statuses != 0) {
         add_statuses(listing, filter->statuses);
     }
-    if (filter->has_prefix) {
-        add_prefix(listing, query->id_prefix);
-    }
-    if (filter->search[0] != '\0') {
-        begin_condition(listing);
-        int number = next_parameter(listing);
-        buf_printf(&listing->sql,
-                   "(strpos(lower(agent_id), $%d) > 0 OR left(id, length($%d)) = $%d)", number,
-                   number, number);
-        postgres_add_text(&listing->query, filter->search);
-    }
     if (query->agents != NULL) {
         add_agents(listing, query->agents);
     }
+}
+
+/** What only runs have, but for the search. */
+static void add_own(struct listing_query *listing, const struct rules_run_filter *filter)
+{
+    const struct store_run_query *query = filter->query;
+    if (filter->has_prefix) {
+        int prefix = add_text(listing, query->id_prefix);
+        buf_printf(&listing->filter, " AND " ID_BEGINS, prefix, prefix);
+    }
     if (query->parent != NULL) {
-        begin_condition(listing);
         /* Else the index of those that have a parent is not seen to serve. */
-        buf_printf(&listing->sql, "parent = $%d AND parent <> ''", next_parameter(listing));
-        postgres_add_text(&listing->query, query->parent);
+        buf_printf(&listing->filter, " AND parent = $%d AND parent <> ''",
+                   add_text(listing, query->parent));
     }
     if (query->is_top_only) {
-        begin_condition(listing);
-        buf_append_string(&listing->sql, "parent = ''");
+        buf_append_string(&listing->filter, " AND parent = ''");
     }
 }
 
-static void add_order(struct listing_query *listing, const struct store_run_query *query)
+/**
+ * The agents that a search selects, from the counts of runs.
+ * @param ret_result the caller clears it
+ */
+static int find_agents(struct postgres_store *store, const char *search, PGresult **ret_result,
+                       struct rondo_error *err)
 {
-    const char *column = columns[query->order];
+    struct listing_query listing = {0};
+    buf_printf(&listing.sql, "SELECT DISTINCT agent_id %s WHERE " AGENT_NAMED " LIMIT %d",
+               store->sql[PG_RUN_COUNTS], add_text(&listing, search), SEARCHED_AGENTS_MAX + 1);
+    listing.query.sql = buf_steal(&listing.sql);
+    int r = postgres_perform_again(store, &listing.query, ret_result, "search runs", err);
+    listing_fini(&listing);
+    return r;
+}
+
+static void add_named(struct listing_query *listing, const struct postgres_store *store,
+                      const PGresult *agents, int search)
+{
+    int count = store->pq.ntuples(agents);
+    if (count > SEARCHED_AGENTS_MAX) {
+        buf_printf(&listing->filter, AGENT_NAMED, search);
+        return;
+    }
+    buf_printf(&listing->filter, "agent_id = ANY ($%d)", next_parameter(listing));
+    struct buf *array = postgres_add_array(&listing->query, POSTGRES_TEXTS, (size_t)count);
+    for (int i = 0; i < count; i++) {
+        postgres_put_text(&listing->query, array, store->pq.getvalue(agents, i, 0));
+    }
+}
+
+/** @return 1, 0 when no run can be found, or an error */
+static int add_search(struct postgres_store *store, struct listing_query *listing,
+                      const struct rules_run_filter *filter, struct rondo_error *err)
+{
+    PGresult *agents = NULL;
+    int r = find_agents(store, filter->search, &agents, err);
+    if (r < 0) {
+        return r;
+    }
+    if (store->pq.ntuples(agents) > 0 || filter->searches_ids) {
+        int search = add_text(listing, filter->search);
+        buf_append_string(&listing->filter, " AND (");
+        add_named(listing, store, agents, search);
+        if (filter->searches_ids) {
+            buf_printf(&listing->filter, " OR " ID_BEGINS, search, search);
+        }
+        buf_append_string(&listing->filter, ")");
+        r = 1;
+    }
+    store->pq.clear(agents);
+    return r;
+}
+
+/** Where a page begins. The parameters are there once, for all parts of a list. */
+struct page_place {
+    int after; /**< number of the parameter, the id's follows; 0 = from the first */
+    int limit;
+    const char *comparison;
+    const char *direction;
+};
+
+static struct page_place add_place(struct listing_query *listing,
+                                   const struct store_run_query *query)
+{
+    struct page_place place = {.comparison = query->is_ascending ? ">" : "<",
+                               .direction = query->is_ascending ? "" : " DESC"};
     if (query->after != NULL) {
-        begin_condition(listing);
-        int number = next_parameter(listing);
-        buf_printf(&listing->sql, "(%s, id) %s ($%d, $%d)", column, query->is_ascending ? ">" : "<",
-                   number, number + 1);
+        place.after = next_parameter(listing);
         if (query->order == STORE_BY_AGENT) {
             postgres_add_text(&listing->query, query->after->text);
         } else {
@@ -126,10 +199,50 @@ static void add_order(struct listing_query *listing, const struct store_run_quer
         }
         postgres_add_text(&listing->query, query->after->id);
     }
-    const char *direction = query->is_ascending ? "" : " DESC";
-    buf_printf(&listing->sql, " ORDER BY %s%s, id%s LIMIT $%d", column, direction, direction,
-               next_parameter(listing));
+    place.limit = next_parameter(listing);
     postgres_add_limit(&listing->query, query->limit);
+    return place;
+}
+
+static void add_order(struct listing_query *listing, const struct page_place *place,
+                      const char *column)
+{
+    buf_printf(&listing->sql, " ORDER BY %s%s, id%s LIMIT $%d", column, place->direction,
+               place->direction, place->limit);
+}
+
+/** A page in the order of a column. @param which of the runs */
+static void add_part(struct listing_query *listing, const char *select,
+                     const struct page_place *place, const char *column, const char *which)
+{
+    buf_printf(&listing->sql, "%s WHERE %s%s", select, which, buf_string(&listing->filter));
+    if (place->after > 0) {
+        buf_printf(&listing->sql, " AND (%s, id) %s ($%d, $%d)", column, place->comparison,
+                   place->after, place->after + 1);
+    }
+    add_order(listing, place, column);
+}
+
+/** The statement of a list: of some orders in two parts, each of which has its index. */
+static void write_list(struct listing_query *listing, const char *select,
+                       const struct rules_run_filter *filter)
+{
+    const struct store_run_query *query = filter->query;
+    const char *column = orders[query->order].column;
+    const char *ended = orders[query->order].ended;
+    const struct page_place place = add_place(listing, query);
+    if (ended == NULL) {
+        add_part(listing, select, &place, column, "true");
+        return;
+    }
+    char has_ended[64];
+    snprintf(has_ended, sizeof(has_ended), "%s IS NOT NULL", ended);
+    buf_append_string(&listing->sql, "(");
+    add_part(listing, select, &place, column, "status = 0");
+    buf_append_string(&listing->sql, ") UNION ALL (");
+    add_part(listing, select, &place, ended, has_ended);
+    buf_append_string(&listing->sql, ")");
+    add_order(listing, &place, column);
 }
 
 /** Pass a row on. @return 1: continue with the next one, 0: enough, or an error */
@@ -154,13 +267,17 @@ int postgres_list_runs(struct store *base, const struct store_run_query *query, 
         return 0;
     }
     struct listing_query listing = {0};
-    buf_append_string(&listing.sql, store->sql[PG_RUN_LIST]);
-    add_filter(&listing, &filter);
-    add_order(&listing, query);
-    listing.query.sql = buf_steal(&listing.sql);
-    int r = postgres_read_begin(store, &listing.query, "list runs", &reading, err);
-    postgres_query_fini(&listing.query);
-    if (r < 0) {
+    add_common(&listing, &filter);
+    add_own(&listing, &filter);
+    int r = filter.search[0] != '\0' ? add_search(store, &listing, &filter, err) : 1;
+    if (r == 1) {
+        write_list(&listing, store->sql[PG_RUN_LIST], &filter);
+        listing.query.sql = buf_steal(&listing.sql);
+        r = postgres_read_begin(store, &listing.query, "list runs", &reading, err);
+        r = r < 0 ? r : 1;
+    }
+    listing_fini(&listing);
+    if (r != 1) {
         return r;
     }
     while ((r = postgres_read_row(&reading, err)) == 1) {
@@ -185,6 +302,40 @@ static void count_row(struct checked_row *row, struct store_run_counts *counts)
     }
 }
 
+/** Count the runs themselves, by what there are indexes for. */
+static void write_count(struct listing_query *listing, const char *select,
+                        const struct rules_run_filter *filter)
+{
+    add_own(listing, filter);
+    if (filter->search[0] != '\0') {
+        int search = add_text(listing, filter->search);
+        buf_printf(&listing->filter, " AND (" AGENT_NAMED " OR %s AND " ID_BEGINS ")", search,
+                   filter->searches_ids ? "true" : "false", search, search);
+    }
+    buf_printf(&listing->sql, "%s WHERE true%s", select, buf_string(&listing->filter));
+}
+
+/** Read the counts that are kept, and count what a search finds by the runs' ids alone. */
+static void write_kept_count(struct listing_query *listing, const struct postgres_store *store,
+                             const struct rules_run_filter *filter)
+{
+    const char *common = buf_string(&listing->filter);
+    bool is_top_only = filter->query->is_top_only;
+    int search = 0;
+    buf_printf(&listing->sql, "SELECT status, is_paused, sum(number)::bigint %s WHERE true%s%s",
+               store->sql[PG_RUN_COUNTS], common, is_top_only ? " AND is_top" : "");
+    if (filter->search[0] != '\0') {
+        search = add_text(listing, filter->search);
+        buf_printf(&listing->sql, " AND " AGENT_NAMED, search);
+    }
+    if (filter->searches_ids) {
+        buf_printf(&listing->sql,
+                   " GROUP BY 1, 2 UNION ALL %s WHERE " ID_BEGINS " AND NOT " AGENT_NAMED "%s%s",
+                   store->sql[PG_RUN_COUNT], search, search, search, common,
+                   is_top_only ? " AND parent = ''" : "");
+    }
+}
+
 int postgres_count_runs(struct store *base, const struct store_run_query *query,
                         struct store_run_counts *ret_counts, struct rondo_error *err)
 {
@@ -197,12 +348,16 @@ int postgres_count_runs(struct store *base, const struct store_run_query *query,
         return 0;
     }
     struct listing_query listing = {0};
-    buf_append_string(&listing.sql, store->sql[PG_RUN_COUNT]);
-    add_filter(&listing, &filter);
+    add_common(&listing, &filter);
+    if (filter.has_prefix || query->parent != NULL) {
+        write_count(&listing, store->sql[PG_RUN_COUNT], &filter);
+    } else {
+        write_kept_count(&listing, store, &filter);
+    }
     buf_append_string(&listing.sql, " GROUP BY 1, 2");
     listing.query.sql = buf_steal(&listing.sql);
     int r = postgres_read_begin(store, &listing.query, "count runs", &reading, err);
-    postgres_query_fini(&listing.query);
+    listing_fini(&listing);
     if (r < 0) {
         return r;
     }

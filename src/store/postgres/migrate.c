@@ -26,6 +26,7 @@ static const struct migration_step {
 } steps[] = {
     /* Programs of version 10 refuse every other version. */
     {11, 11, postgres_step_11},
+    {12, 11, postgres_step_12},
 };
 
 #define STEP_COUNT (sizeof(steps) / sizeof(steps[0]))

@@ -8,7 +8,7 @@
  * The version that this program makes and uses. Versions are counted as those of SQLite's schema,
  * so that one number says what a store keeps.
  */
-#define POSTGRES_SCHEMA_VERSION 11
+#define POSTGRES_SCHEMA_VERSION 12
 
 /* The parts of schema.sql; "{s}" stands for the schema. */
 extern const char postgres_schema_tables[];
@@ -18,6 +18,7 @@ extern const char postgres_schema_content[];
 
 /* The steps of migrations, from the version before. */
 extern const char postgres_step_11[];
+extern const char postgres_step_12[];
 
 /**
  * Find the store in the database, make it if it is not there and `may_create` says so, and migrate

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- The tables and functions of a store, made in one transaction. {s} is the schema, quoted.
 --
--- This is version 11. A change of the tables is made twice: here, and in steps/VERSION.sql, which
+-- This is version 12. A change of the tables is made twice: here, and in steps/VERSION.sql, which
 -- brings the tables of the version before to the same state (a new column is the last one of its
 -- table). Functions, triggers and row policies are below the line "==== functions" and in the other files of
 -- this folder: they are all dropped and made again by every migration, so they may change in any way. The test
@@ -67,17 +67,50 @@ CREATE TABLE {s}.runs (
   last_seq bigint NOT NULL,
   last_position bigint NOT NULL,
   last_checkpoint bigint NOT NULL,
-  claimed_by text COLLATE "C" NOT NULL DEFAULT '' -- the role of the database that claimed it last
--- A commit changes no column that an index has, so with free room in its page it touches no index.
+  claimed_by text COLLATE "C" NOT NULL DEFAULT '', -- the role of the database that claimed it last
+  -- What commits change, once they change it no more: lists ordered by it have indexes of these.
+  ended_updated_ns bigint GENERATED ALWAYS AS (CASE WHEN status <> 0 THEN updated_ns END) STORED,
+  ended_iteration bigint GENERATED ALWAYS AS (CASE WHEN status <> 0 THEN iteration END) STORED,
+  ended_tokens bigint GENERATED ALWAYS AS (CASE WHEN status <> 0 THEN tokens END) STORED,
+  ended_cost_micro bigint GENERATED ALWAYS AS (CASE WHEN status <> 0 THEN cost_micro END) STORED,
+  ended_warnings bigint GENERATED ALWAYS AS (CASE WHEN status <> 0 THEN warnings END) STORED
+-- A commit of a run that has not ended changes no column that an index has, so with free room in its
+-- page it touches no index.
 ) WITH (fillfactor = 60);
 CREATE INDEX runs_by_age ON {s}.runs (created_ns, id);
 CREATE INDEX runs_by_agent ON {s}.runs (agent_id, created_ns, id);
-CREATE INDEX runs_for_counts ON {s}.runs (agent_id, status, pause, parent); -- few rows differ in it
+CREATE INDEX runs_by_status ON {s}.runs (status, created_ns, id);
+-- The other orders of lists. Those that have not ended are sorted: they are few.
+CREATE INDEX runs_ordered_by_agent ON {s}.runs (agent_id, id);
+CREATE INDEX runs_ordered_by_status ON {s}.runs (status, id);
+CREATE INDEX runs_ordered_by_updated ON {s}.runs (ended_updated_ns, id) WHERE ended_updated_ns IS NOT NULL;
+CREATE INDEX runs_ordered_by_iteration ON {s}.runs (ended_iteration, id) WHERE ended_iteration IS NOT NULL;
+CREATE INDEX runs_ordered_by_tokens ON {s}.runs (ended_tokens, id) WHERE ended_tokens IS NOT NULL;
+CREATE INDEX runs_ordered_by_cost ON {s}.runs (ended_cost_micro, id) WHERE ended_cost_micro IS NOT NULL;
+CREATE INDEX runs_ordered_by_warnings ON {s}.runs (ended_warnings, id) WHERE ended_warnings IS NOT NULL;
 CREATE INDEX runs_by_parent ON {s}.runs (parent) WHERE parent <> '';
 CREATE INDEX runs_owned_by_agent ON {s}.runs (agent_id) WHERE owner <> '';
 CREATE INDEX runs_owned_alone ON {s}.runs (agent_id) WHERE owner <> '' AND is_exclusive;
 CREATE INDEX runs_owned_by_owner ON {s}.runs (owner) WHERE owner <> '';
 CREATE INDEX runs_ended ON {s}.runs (ended_ns) WHERE ended_ns > 0;
+
+-- How many runs there are: the sum of both tables, exact in every snapshot. A transaction that changes
+-- it appends, so none waits for another one; see note_count().
+CREATE TABLE {s}.run_counts (
+  agent_id text COLLATE "C" NOT NULL,
+  status bigint NOT NULL,
+  is_paused boolean NOT NULL,
+  is_top boolean NOT NULL, -- has no parent
+  number bigint NOT NULL,
+  PRIMARY KEY (agent_id, status, is_paused, is_top)
+) WITH (fillfactor = 50);
+CREATE TABLE {s}.run_count_changes (
+  agent_id text COLLATE "C" NOT NULL,
+  status bigint NOT NULL,
+  is_paused boolean NOT NULL,
+  is_top boolean NOT NULL,
+  number bigint NOT NULL
+) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000);
 
 CREATE TABLE {s}.events (
   run bigint NOT NULL,
@@ -193,6 +226,8 @@ CREATE INDEX memory_vectors_by_owner ON {s}.memory_vectors (owner, id);
 
 -- Roles read what is their agents'. The owner of the schema reads all.
 ALTER TABLE {s}.runs ENABLE ROW LEVEL SECURITY;
+ALTER TABLE {s}.run_counts ENABLE ROW LEVEL SECURITY;
+ALTER TABLE {s}.run_count_changes ENABLE ROW LEVEL SECURITY;
 ALTER TABLE {s}.events ENABLE ROW LEVEL SECURITY;
 ALTER TABLE {s}.checkpoints ENABLE ROW LEVEL SECURITY;
 ALTER TABLE {s}.interims ENABLE ROW LEVEL SECURITY;
@@ -762,4 +797,4 @@ END $$;
 -- ==== content
 
 INSERT INTO {s}.meta (version, base, collected, system, oldest)
-  VALUES (11, 0, 0, {s}.this_system(), 11);
+  VALUES (12, 0, 0, {s}.this_system(), 11);

@@ -85,6 +85,8 @@ const char *const postgres_statements[PG_COUNT] = {
     [PG_RUN_GET] = "SELECT " RUN_COLUMNS("") " FROM {s}.runs WHERE id = $1",
     [PG_RUN_LIST] = "SELECT " RUN_COLUMNS("") " FROM {s}.runs",
     [PG_RUN_COUNT] = "SELECT status, pause > 0, count(*) FROM {s}.runs",
+    [PG_RUN_COUNTS] = "FROM (SELECT * FROM {s}.run_counts UNION ALL"
+                      " SELECT * FROM {s}.run_count_changes) c",
 
     [PG_BATCH] = "SELECT outcome, pos, has_mail FROM {s}.commit_batch($1, $2, $3, $4, $5, $6, $7,"
                  " $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23,"

@@ -24,6 +24,7 @@ enum postgres_sql {
     PG_RUN_GET,
     PG_RUN_LIST,
     PG_RUN_COUNT,
+    PG_RUN_COUNTS,
     PG_BATCH,
     PG_EVENT_LOCK,
     PG_DOCUMENT_LOCK,

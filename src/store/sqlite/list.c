@@ -40,7 +40,7 @@ static void bind_agents(sqlite3_stmt *statement, struct binding *binding)
     sqlite_bind_string_len(statement, 6, binding->agents.data, binding->agents.len);
 }
 
-/** Bind ?1 to ?6, ?12 and ?13. What is not bound is NULL. */
+/** Bind ?1 to ?6 and ?12 to ?14. What is not bound is NULL. */
 static void bind_filter(sqlite3_stmt *statement, struct binding *binding)
 {
     const struct rules_run_filter *filter = &binding->filter;
@@ -54,6 +54,7 @@ static void bind_filter(sqlite3_stmt *statement, struct binding *binding)
     }
     if (filter->search[0] != '\0') {
         sqlite_bind_string(statement, 5, filter->search);
+        sqlite_bind_number(statement, 14, filter->searches_ids);
     }
     bind_agents(statement, binding);
     sqlite_bind_string(statement, 12, filter->query->parent);

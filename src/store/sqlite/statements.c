@@ -70,15 +70,16 @@
 
 /*
  * Which runs a list selects; NULL and 0 leave a parameter out. ids from ?3 on up to but without ?4;
- * the agents ?6 are a JSON array; ?5 is in lower case; ?12 is a parent, ?13 whether it must be
- * none. No index serves all of this, and those that would must be changed by each commit: ten
- * thousand short rows are scanned within milliseconds.
+ * the agents ?6 are a JSON array; ?5 is in lower case, ?14 whether it is looked for in ids, too;
+ * ?12 is a parent, ?13 whether it must be none. No index serves all of this, and those that would
+ * must be changed by each commit: ten thousand short rows are scanned within milliseconds.
  */
-#define RUN_FILTER                                                                          \
-    "(?1 IS NULL OR agent_id = ?1) AND (?2 = 0 OR (?2 >> status) & 1)"                      \
-    " AND (?3 IS NULL OR +id >= ?3 AND +id < ?4)"                                           \
-    " AND (?5 IS NULL OR instr(lower(agent_id), ?5) > 0 OR substr(id, 1, length(?5)) = ?5)" \
-    " AND (?6 IS NULL OR agent_id IN (SELECT value FROM json_each(?6)))"                    \
+#define RUN_FILTER                                                       \
+    "(?1 IS NULL OR agent_id = ?1) AND (?2 = 0 OR (?2 >> status) & 1)"   \
+    " AND (?3 IS NULL OR +id >= ?3 AND +id < ?4)"                        \
+    " AND (?5 IS NULL OR instr(lower(agent_id), ?5) > 0"                 \
+    " OR (?14 AND substr(id, 1, length(?5)) = ?5))"                      \
+    " AND (?6 IS NULL OR agent_id IN (SELECT value FROM json_each(?6)))" \
     " AND (?12 IS NULL OR parent = ?12) AND (NOT ?13 OR parent = '')"
 
 #define RUN_LIST "SELECT " RUN_COLUMNS "FROM runs WHERE " RUN_FILTER

@@ -95,7 +95,7 @@ Feature: A store is checked and brought up to date
     And stdout mentions "synchronous_commit=on"
     When I run `rondo store migrate`
     Then the exit code is 0
-    And stdout mentions "has schema 11 already"
+    And stdout mentions "has schema 12 already"
     When the database performs "UPDATE rondo.checkpoints SET state = 'ruined'::bytea WHERE number = 2"
     And the database performs "DELETE FROM rondo.events WHERE seq = 4"
     And I run `rondo store check`

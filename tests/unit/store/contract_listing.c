@@ -154,6 +154,8 @@ CONTRACT_TEST(runs_are_found_by_the_beginning_of_their_id_too)
     char longer[ID_SIZE + 1];
     snprintf(longer, sizeof(longer), "%s0", test_id(3).text);
     assert_listed(store, QUERY(.search = longer), "");
+    assert_listed(store, QUERY(.search = "01900000"), "654321");
+    assert_listed(store, QUERY(.search = "0190000"), "");
 }
 
 CONTRACT_TEST(a_search_that_no_agent_is_long_enough_for_finds_nothing)
@@ -350,6 +352,27 @@ CONTRACT_TEST(counting_knows_the_filters_of_lists_but_not_their_pages)
     assert_int_equal(counts.by_status[RONDO_ERROR], 1);
     assert_int_equal(counts.by_status[RONDO_RUNNING], 0);
     assert_int_equal(counts.paused, 0);
+}
+
+CONTRACT_TEST(a_run_that_a_search_finds_twice_is_counted_once)
+{
+    struct store *store = ((struct contract *)*state)->store;
+    test_create(store, test_id(1).text, "01900000", false);
+    test_create(store, test_id(2).text, "beta", false);
+    create_child(store, 3, 2);
+    assert_int_equal(count(store, QUERY(.search = "01900000")).by_status[RONDO_RUNNING], 3);
+    assert_int_equal(count(store, QUERY(.search = "0190")).by_status[RONDO_RUNNING], 1);
+    assert_int_equal(
+        count(store, QUERY(.search = "01900000", .is_top_only = true)).by_status[RONDO_RUNNING], 2);
+    assert_int_equal(
+        count(store, QUERY(.search = "01900000", .agent_id = "beta")).by_status[RONDO_RUNNING], 1);
+    assert_int_equal(
+        count(store, QUERY(.search = "01900000", .id_prefix = "0190")).by_status[RONDO_RUNNING], 3);
+    assert_int_equal(
+        count(store, QUERY(.search = "0190", .parent = test_id(2).text)).by_status[RONDO_RUNNING],
+        0);
+    assert_listed(store, QUERY(.search = "01900000"), "321");
+    assert_listed(store, QUERY(.search = "0190"), "1");
 }
 
 CONTRACT_TEST(an_empty_store_counts_nothing)

@@ -151,6 +151,9 @@ SERVER_TEST(a_store_of_version_10_is_refused_until_it_is_migrated_and_keeps_what
     assert_int_equal(store->ops->read_documents(store, &query, count_document, &documents, &err),
                      0);
     assert_int_equal(documents, 1);
+    struct store_run_counts counts = {0};
+    assert_int_equal(store->ops->count_runs(store, &(struct store_run_query){0}, &counts, &err), 0);
+    assert_int_equal(counts.by_status[RONDO_RUNNING], 1);
     struct store_health health = {0};
     assert_int_equal(store->ops->health(store, &health, &err), 0);
     assert_true(health.is_intact);

@@ -44,6 +44,7 @@ static const struct expectation functions[] = {
     {"demand_value", 4},
     {"embed_memory", 2},
     {"end_lease", 2},
+    {"fold_counts", 4},
     {"forget_memories", 2},
     {"function_ranks", 4},
     {"grant_rights", 4},
@@ -58,6 +59,7 @@ static const struct expectation functions[] = {
     {"moment", 1},
     {"my_rights", 1},
     {"next_collection", 1},
+    {"note_count", 4},
     {"note_system", 1},
     {"position_base", 4},
     {"position_end", 1},
@@ -82,11 +84,14 @@ static const struct expectation functions[] = {
 
 /* Nobody but the owner writes to any. */
 static const struct expectation tables[] = {
-    {"checkpoints", 1}, {"collections", 4},        {"documents", 4},
-    {"events", 1},      {"interims", 1},           {"letters", 1},
-    {"memories", 1},    {"memory_owners", 1},      {"memory_vectors", 1},
-    {"meta", 1},        {"policy_changes", 1},     {"policy_texts", 1},
-    {"rights", 4},      {"runs", 4 /* columns */},
+    {"checkpoints", 1},    {"collections", 4},
+    {"documents", 4},      {"events", 1},
+    {"interims", 1},       {"letters", 1},
+    {"memories", 1},       {"memory_owners", 1},
+    {"memory_vectors", 1}, {"meta", 1},
+    {"policy_changes", 1}, {"policy_texts", 1},
+    {"rights", 4},         {"run_count_changes", 1},
+    {"run_counts", 1},     {"runs", 4 /* columns */},
 };
 
 static int expected_rank(const struct expectation *all, size_t count, const char *name)
