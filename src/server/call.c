@@ -14,9 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/** Characters of a run's id that are at least needed. */
-#define RUN_PREFIX_MIN 8
-
 struct json_writer call_json(struct call *call, unsigned status)
 {
     call->status = status;
@@ -210,10 +207,10 @@ bool call_find_run(struct call *call, struct store_run *ret_run)
 {
     struct rondo_error err = {0};
     const char *name = call_value(call, "run");
-    if (strlen(name) < RUN_PREFIX_MIN) {
+    if (strlen(name) < CALL_RUN_PREFIX_MIN) {
         call_problem(call, PROBLEM_NOT_FOUND,
                      "a run's id, or at least %d characters of its beginning, are needed",
-                     RUN_PREFIX_MIN);
+                     CALL_RUN_PREFIX_MIN);
         return false;
     }
     int r = store_find_run(call_store(call), name, NULL, ret_run, &err);
@@ -260,6 +257,17 @@ void call_answer_list(struct call *call, const char *name, struct buf *list, int
     json_begin_object(&writer, NULL);
     json_write_raw(&writer, name, buf_string(list));
     json_end_object(&writer);
+}
+
+void call_enter(struct call *call, size_t index)
+{
+    call->server = call->reached[index].server;
+    call->grant = call->reached[index].grant;
+}
+
+bool call_spans_stores(const struct call *call)
+{
+    return call->reached != NULL && call->match.route->spans && call_query(call, "store") == NULL;
 }
 
 struct store *call_store(const struct call *call)

@@ -12,12 +12,26 @@
 #include "server/router.h"
 #include "server/server_internal.h"
 
+/** Characters of a run's id that are at least needed. */
+#define CALL_RUN_PREFIX_MIN 8
+
+/** A store that the caller reaches, of several (server/stores.h). */
+struct call_reach {
+    const char *name;
+    struct server *server; /**< NULL: it was never there */
+    bool is_away;          /**< then it is not known whether the caller may reach it */
+    struct token_grant grant;
+};
+
 struct call {
-    struct server *server;
+    struct server *front;       /**< the one that listens */
+    struct server *server;      /**< of the store that the request is for */
+    struct call_reach *reached; /**< in the order of the stores; NULL = there is one store */
+    size_t reached_count;
     struct http_exchange *exchange;
     int64_t began_ns; /**< on the monotonic clock */
     struct route_match match;
-    struct token_grant grant;
+    struct token_grant grant;     /**< borrowed when there is `reached` */
     char run_id[ID_SIZE];         /**< for the run that the request makes; "" = any */
     bool is_again;                /**< a server ended while it did the same request */
     bool is_local;                /**< a process of our user that showed no token */
@@ -94,6 +108,11 @@ bool call_find_content(struct call *call, struct store_run *ret_run);
  */
 void call_answer_list(struct call *call, const char *name, struct buf *list, int code,
                       const struct rondo_error *err);
+
+/** Have what follows be about one of the stores that the caller reaches. */
+void call_enter(struct call *call, size_t index);
+/** Whether a route spans stores and the request names none, so that the answer is about several. */
+bool call_spans_stores(const struct call *call);
 
 /** The server's store. */
 struct store *call_store(const struct call *call);

@@ -88,7 +88,9 @@ static void check_parameter(void *context, const char *name, const char *value)
     if (!check->is_good) {
         return;
     }
-    if (check->count == QUERY_MAX || !route_list_has(check->call->match.route->query, name)) {
+    const struct route *route = check->call->match.route;
+    bool is_store = strcmp(name, "store") == 0 && !route->is_public; /* caller_choose_store() */
+    if (check->count == QUERY_MAX || (!is_store && !route_list_has(route->query, name))) {
         call_problem(check->call, PROBLEM_MALFORMED, "there is no parameter %.64s here", name);
         check->is_good = false;
         return;
@@ -375,7 +377,7 @@ static void end(struct call *call)
     send_answer(call);
     json_object_put(call->body);
     buf_fini(&call->answer);
-    token_grant_fini(&call->grant);
+    caller_fini(call);
     free(call);
 }
 
@@ -433,13 +435,14 @@ void dispatch(void *context, struct http_exchange *exchange)
     }
     struct call *call = memory_new_zero(1, sizeof(*call));
     *call = (struct call){
+        .front = context,
         .server = context,
         .exchange = exchange,
         .began_ns = clock_monotonic(clock_system()),
     };
     if (!check_site(call) || !find_route(call) || !caller_identify(call) ||
-        !caller_check_rate(call) || !check_scope(call) || !signatures_check(call) ||
-        !check_query(call) || !read_body(call)) {
+        !caller_check_rate(call) || !caller_choose_store(call) || !check_scope(call) ||
+        !signatures_check(call) || !check_query(call) || !read_body(call)) {
         end(call);
     } else if (call->match.route->is_slow) {
         http_exchange_defer(exchange, perform, call);

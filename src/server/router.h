@@ -31,6 +31,7 @@ struct route {
     bool makes_run; /**< under the id of the call, so that it shows whether it was done */
     bool knows_key; /**< carries out what has a key once: a lost answer is made again */
     bool has_error; /**< problems have the member `error`, for agents */
+    bool spans;     /**< of several stores it answers for all at once, if none is named */
     bool is_slow;   /**< may open an agent, which may wait for servers of others */
     enum route_body body;
     const char *query; /**< parameters that it takes, with commas; NULL = none */

@@ -8,6 +8,7 @@
 #include "os/host.h"
 #include "policy/watch.h"
 #include "server/server_internal.h"
+#include "server/stores.h"
 #include "store/place.h"
 
 #include <stdio.h>
@@ -62,6 +63,8 @@ static struct server *server_new(const struct server_options *options)
     server->listen = memory_dup_list(options->listen == NULL ? none : options->listen);
     server->hosts = memory_dup_list(options->hosts == NULL ? none : options->hosts);
     server->workspace = memory_dup_string(options->workspace);
+    server->store_label = memory_dup_string(options->store_label);
+    server->front = options->front == NULL ? server : options->front;
     server->policy_path = memory_dup_string(options->policy_path);
     server->store_path = memory_dup_string(options->store_path);
     server->store_name = store_name_of(options->store_path);
@@ -129,18 +132,49 @@ bool server_hides_content(void *server, const char *viewer, const char *agent_id
     return redact_hides(&view);
 }
 
+/** Requests for a store may come as soon as the front knows its server. */
+static int join(struct server *server, struct rondo_error *err)
+{
+    const struct server_options *options = &server->options;
+    int r = 0;
+    if (server->front == server) {
+        r = stores_new(options->store_labels, options->log, options->log_context, &server->stores,
+                       err);
+    }
+    return r < 0 ? r
+                 : stores_join(server->front->stores, server->store_label, server,
+                               runtime_store(options->runtime), err);
+}
+
+/** Requests that wait end, in all stores. */
+static void drain_waiters(struct server *front)
+{
+    size_t count = front->stores == NULL ? 0 : stores_count(front->stores);
+    for (size_t i = 0; i < count; i++) {
+        struct store_seat seat = stores_look(front->stores, i);
+        if (seat.server != NULL) {
+            waiters_drain(seat.server->waiters);
+        }
+    }
+    waiters_drain(front->waiters);
+}
+
 static int start_parts(struct server *server, struct rondo_error *err)
 {
     struct hub_options hub = {
         .writer = runtime_writer(server->options.runtime),
         .orchestrator = server->options.orchestrator,
         .metrics = server->options.metrics,
+        .store_label = server->store_label,
         .is_hidden = server_hides_content,
         .is_hidden_context = server,
     };
     int r = hub_start(&hub, &server->hub, err);
     r = r < 0 ? r : start_agents(server, err);
-    if (r < 0) {
+    if (r == 0 && server->options.store_label != NULL) {
+        r = join(server, err);
+    }
+    if (r < 0 || server->front != server) {
         return r;
     }
     struct http_server_options http = {
@@ -186,9 +220,10 @@ void server_stop(struct server *server)
     atomic_store(&server->is_draining, true);
     if (server->http != NULL) {
         http_server_quiesce(server->http);
-        waiters_drain(server->waiters);
+        drain_waiters(server);
         http_server_stop(server->http);
     }
+    stores_free(server->stores);
     waiters_stop(server->waiters);
     (void)(server->evaluations != NULL && evaluation_log_flush(server->evaluations, NULL));
     evaluation_log_free(server->evaluations);
@@ -203,6 +238,7 @@ void server_stop(struct server *server)
     memory_free_list(server->listen);
     memory_free_list(server->hosts);
     free(server->workspace);
+    free(server->store_label);
     free(server->policy_path);
     free(server->store_path);
     free(server->store_name);

@@ -21,10 +21,18 @@ struct server_options {
     struct monitor *monitor;
     struct telemetry *telemetry; /**< or NULL */
     struct metrics *metrics;
-    const char *policy_path;      /**< of the store's policies, absolute; or NULL */
-    const char *store_path;       /**< of the store's file, for /v1/health and what is beside it;
-                                       or NULL */
-    const char *workspace;        /**< of runs that name none */
+    const char *policy_path; /**< of the store's policies, absolute; or NULL */
+    const char *store_path;  /**< of the store's file, for /v1/health and what is beside it;
+                                  or NULL */
+    const char *workspace;   /**< of runs that name none */
+    /** In a process that serves several stores (server/stores.h): the name of this one; NULL = it
+     *  serves one. */
+    const char *store_label;
+    /** With store_label, of the server that listens: the names of all, NULL-terminated, the first
+     *  one that for which requests are that name none. */
+    const char *const *store_labels;
+    struct server *front; /**< with store_label: the server that listens for this one; NULL = it
+                               listens itself. `listen` and `hosts` are the front's then */
     const char *const *listen;    /**< as in struct http_server_options */
     const char *const *hosts;     /**< further names by which clients may call it; or NULL. With one
                                        tokens are demanded of everybody: what comes under a name of
@@ -63,5 +71,6 @@ void server_tell(struct server *server, const char *agent_id, const char *json);
 size_t server_gauges(struct server *server, struct metrics_gauge *ret_gauges, size_t size);
 /** Readiness becomes 503; streams are told to come back. */
 void server_drain(struct server *server);
+/** Of several servers the front is stopped first: then no request is left in the others. */
 void server_stop(struct server *server);
 const char *server_address(const struct server *server, size_t index);

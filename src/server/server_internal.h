@@ -25,8 +25,13 @@ struct server_gauges {
     size_t count;
 };
 
+struct stores;
+
 struct server {
     struct server_options options; /* texts and lists are owned */
+    struct server *front;          /* the one that listens: itself, or another store's */
+    struct stores *stores;         /* the front's, when it serves several; else NULL */
+    char *store_label;             /* by which name; or NULL */
     struct access_names names;
     char *workspace;
     char *policy_path;

@@ -67,13 +67,17 @@ static void write_members(const struct store_run *run, const char *kind, const c
 }
 
 void run_json_members(const struct store_run *run, const char *kind,
-                      struct orchestrator *orchestrator, struct json_writer *writer)
+                      struct orchestrator *orchestrator, const char *store,
+                      struct json_writer *writer)
 {
     auto_buf struct buf waiting_for = {0};
     if (orchestrator != NULL) {
         orchestrator_explain_waiting(orchestrator, run, &waiting_for);
     }
     write_members(run, kind, run_json_status(run, orchestrator), buf_string(&waiting_for), writer);
+    if (store != NULL) {
+        json_write_string(writer, "store", store);
+    }
 }
 
 void run_json_write_display_status(const struct store_run *run, const char *status,
@@ -86,15 +90,16 @@ void run_json_write_display_status(const struct store_run *run, const char *stat
 }
 
 void run_json_write(const struct store_run *run, struct orchestrator *orchestrator,
-                    struct buf *ret_json)
+                    const char *store, struct buf *ret_json)
 {
     struct json_writer writer = json_writer(ret_json);
     json_begin_object(&writer, NULL);
-    run_json_members(run, NULL, orchestrator, &writer);
+    run_json_members(run, NULL, orchestrator, store, &writer);
     json_end_object(&writer);
 }
 
-void run_counts_write(const struct store_run_counts *counts, struct buf *ret_json)
+void run_counts_write(const struct store_run_counts *counts, const char *store,
+                      struct buf *ret_json)
 {
     struct json_writer writer = json_writer(ret_json);
     uint64_t total = 0;
@@ -106,5 +111,8 @@ void run_counts_write(const struct store_run_counts *counts, struct buf *ret_jso
     }
     json_write_int(&writer, "paused", (int64_t)counts->paused);
     json_write_int(&writer, "total", (int64_t)total);
+    if (store != NULL) {
+        json_write_string(&writer, "store", store);
+    }
     json_end_object(&writer);
 }

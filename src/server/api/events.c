@@ -6,7 +6,9 @@
 #include "journal/backward.h"
 #include "journal/describe.h"
 #include "server/api/handlers.h"
+#include "server/stores.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -49,6 +51,47 @@ static bool read_after(struct call *call, int64_t by_default, int64_t *ret_after
     }
     call_problem(call, PROBLEM_MALFORMED, "Last-Event-ID is not the id of an event");
     return false;
+}
+
+/** The place of one store in the id of a stream over several: "NAME:POSITION,NAME:POSITION". A
+ *  number alone is of the first store, from when it was the only one. */
+static bool find_place(const char *last, const struct call_reach *reach, bool is_first,
+                       int64_t *ret_after)
+{
+    size_t name_len = strlen(reach->name);
+    if (is_first && parse_int(last, 0, INT64_MAX, ret_after, NULL) == 0) {
+        return true;
+    }
+    while (*last != '\0') {
+        char number[24];
+        size_t len = strcspn(last, ",");
+        if (len > name_len + 1 && len - name_len - 1 < sizeof(number) && last[name_len] == ':' &&
+            strncmp(last, reach->name, name_len) == 0) {
+            snprintf(number, sizeof(number), "%.*s", (int)(len - name_len - 1),
+                     last + name_len + 1);
+            return parse_int(number, 0, INT64_MAX, ret_after, NULL) == 0;
+        }
+        last += len + (last[len] == ',');
+    }
+    return true;
+}
+
+/** Where the part of one store continues. @return false: a problem */
+static bool read_place(struct call *call, size_t index, int64_t *ret_after)
+{
+    const char *last = http_exchange_header(call->exchange, "Last-Event-ID");
+    last = last == NULL || last[0] == '\0' ? call_query(call, "after") : last;
+    *ret_after = -1;
+    if (last == NULL || find_place(last, &call->reached[index], index == 0, ret_after)) {
+        return true;
+    }
+    call_problem(call, PROBLEM_MALFORMED, "Last-Event-ID is not the id of an event");
+    return false;
+}
+
+static uint64_t version_of_stores(const void *context)
+{
+    return stores_version(context);
 }
 
 /** What a stream or page selects; texts are owned. */
@@ -121,12 +164,80 @@ static void stream(struct call *call, const struct store_run *run, int64_t by_de
     selection_fini(&selection);
 }
 
+/** Whether the caller sees all that it selects. @return false: a problem */
+static bool sees_selected(struct call *call)
+{
+    const char *agent = call_query(call, "agent");
+    char *const *agents = call->grant.agents;
+    bool is_seen = agent != NULL || agents != NULL || call_sees_content(call, NULL);
+    if (agent != NULL) {
+        return call_sees_content(call, agent);
+    }
+    for (size_t i = 0; is_seen && agents != NULL && agents[i] != NULL; i++) {
+        is_seen = call_sees_content(call, agents[i]);
+    }
+    return is_seen;
+}
+
+/** The part of one store in a stream over several. @return false: a problem */
+static bool add_part(struct call *call, size_t index, bool is_table, struct hub_part *ret_part)
+{
+    struct call_reach *reach = &call->reached[index];
+    const char *agent = call_query(call, "agent");
+    *ret_part = (struct hub_part){.name = reach->name};
+    if (!read_place(call, index, &ret_part->filter.after)) {
+        return false;
+    }
+    if (reach->is_away) {
+        return true;
+    }
+    call_enter(call, index);
+    if (!is_table && !sees_selected(call)) {
+        return false;
+    }
+    ret_part->hub = reach->server->hub;
+    ret_part->filter.agents = agent == NULL ? (const char *const *)reach->grant.agents : NULL;
+    ret_part->filter.viewer = reach->grant.person[0] == '\0' ? NULL : reach->grant.person;
+    ret_part->filter.token = reach->grant.digest;
+    return true;
+}
+
+static void stream_stores(struct call *call, bool is_table)
+{
+    struct hub_part parts[STORES_MAX];
+    struct selection selection = {0};
+    struct hub_mux_options options = {
+        .parts = parts,
+        .count = call->reached_count,
+        .is_table = is_table,
+        .version = version_of_stores,
+        .version_context = call->front->stores,
+    };
+    bool is_good = is_table || read_selection(call, &selection);
+    for (size_t i = 0; i < call->reached_count && is_good; i++) {
+        is_good = add_part(call, i, is_table, &parts[i]);
+        if (selection.agents != NULL) {
+            bool is_covered = token_grant_covers(&call->reached[i].grant, selection.agents[0]);
+            parts[i].hub = is_covered ? parts[i].hub : NULL;
+            parts[i].filter.agents = (const char *const *)selection.agents;
+        }
+        parts[i].filter.types = (const char *const *)selection.types;
+    }
+    if (is_good && !answer_head(call)) {
+        call->is_answered = true;
+        hub_mux_open(call->exchange, &options);
+    }
+    selection_fini(&selection);
+}
+
 void handle_stream(struct call *call)
 {
     struct hub_filter filter = {.agents = (const char *const *)call->grant.agents,
                                 .token = call->grant.digest};
     if (!wants_stream(call)) {
         call_problem(call, PROBLEM_MALFORMED, "this is a stream: send `Accept: text/event-stream`");
+    } else if (call_spans_stores(call)) {
+        stream_stores(call, true);
     } else if (read_after(call, -1, &filter.after) && !answer_head(call)) {
         call->is_answered = true;
         hub_stream_runs(call->server->hub, call->exchange, &filter);
@@ -347,24 +458,18 @@ static void read_all_page(struct call *call, const struct selection *selection)
     }
 }
 
-/** Whether the caller sees all that it selects. @return false: a problem */
-static bool sees_selected(struct call *call)
-{
-    const char *agent = call_query(call, "agent");
-    char *const *agents = call->grant.agents;
-    bool is_seen = agent != NULL || agents != NULL || call_sees_content(call, NULL);
-    if (agent != NULL) {
-        return call_sees_content(call, agent);
-    }
-    for (size_t i = 0; is_seen && agents != NULL && agents[i] != NULL; i++) {
-        is_seen = call_sees_content(call, agents[i]);
-    }
-    return is_seen;
-}
-
 void handle_all_events(struct call *call)
 {
     struct selection selection;
+    if (call_spans_stores(call) && wants_stream(call)) {
+        stream_stores(call, false);
+        return;
+    }
+    if (call_spans_stores(call) && call->reached_count > 1) {
+        call_problem(call, PROBLEM_MALFORMED,
+                     "positions are those of one store: name it with `store`, or read the stream");
+        return;
+    }
     if (!sees_selected(call)) {
         return;
     }

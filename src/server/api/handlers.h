@@ -10,6 +10,8 @@
 
 /** Answer with a run and its place. */
 void handler_answer_run(struct call *call, unsigned status, const char *run_id);
+/** Write the member `stores`: those that the caller reaches. */
+void handler_write_stores(const struct call *call, struct json_writer *writer);
 /** Answer with why a run was not begun. @return whether it was */
 bool handler_is_taken(struct call *call, enum orchestrator_answer answer);
 

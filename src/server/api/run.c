@@ -392,7 +392,8 @@ static int write_detail(struct call *call, const struct summary *summary,
     const char *person = call->grant.person[0] == '\0' ? NULL : call->grant.person;
     bool is_hidden = server_hides_content(call->server, person, summary->run.agent_id);
     loop_spec_encode(spec, &options);
-    run_json_members(&summary->run, spec->kind, call->server->options.orchestrator, writer);
+    run_json_members(&summary->run, spec->kind, call->server->options.orchestrator,
+                     call->server->store_label, writer);
     json_write_string(writer, "message", summary->message);
     json_write_string(writer, "summary", is_hidden ? NULL : summary->words);
     json_write_int(writer, "exit_code", rondo_status_exit_code(summary->run.summary.status));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A cursor is "ORDER.DIRECTION.NUMBER.ID.AGENT" in hexadecimal, so that nobody takes it apart. */
+/* A cursor of one store is "ORDER.DIRECTION.NUMBER.ID.AGENT" in hexadecimal, so that nobody takes
+ * it apart. */
 #include "server/api/run_cursor.h"
 
 #include "base/ascii.h"
@@ -10,7 +11,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#define CURSOR_SIZE (64 + ID_SIZE + LIMIT_AGENT_ID_LEN)
+/** Bytes of its text. */
+#define CURSOR_SIZE ((RUN_CURSOR_SIZE - 1) / 2)
 
 void run_cursor_place(const struct store_run *run, enum store_run_order order,
                       struct store_run_place *ret_place)
@@ -99,4 +101,32 @@ bool run_cursor_read(const char *text, enum store_run_order order, bool is_ascen
         *ret_place = place;
     }
     return is_good;
+}
+
+int run_cursor_compare(const struct store_run_place *a, const struct store_run_place *b)
+{
+    int order = a->number < b->number ? -1 : a->number > b->number;
+    order = order == 0 ? strcmp(a->text, b->text) : order;
+    return order == 0 ? strcmp(a->id, b->id) : order;
+}
+
+void run_cursor_begin_part(struct buf *cursor, const char *store)
+{
+    buf_printf(cursor, "%s%s=", cursor->len > 0 ? "," : "", store);
+}
+
+bool run_cursor_part(const char *cursor, const char *store, char ret_part[RUN_CURSOR_SIZE])
+{
+    size_t name_len = strlen(store);
+    while (*cursor != '\0') {
+        size_t len = strcspn(cursor, ",");
+        if (len > name_len && cursor[name_len] == '=' && strncmp(cursor, store, name_len) == 0 &&
+            len - name_len - 1 < RUN_CURSOR_SIZE) {
+            memcpy(ret_part, cursor + name_len + 1, len - name_len - 1);
+            ret_part[len - name_len - 1] = '\0';
+            return true;
+        }
+        cursor += len + (cursor[len] == ',');
+    }
+    return false;
 }

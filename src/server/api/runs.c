@@ -25,9 +25,18 @@ static const char *const display_statuses[] = {"queued", "paused", "waiting", "p
                                                "interrupted"};
 #define DISPLAY_STATUSES (sizeof(display_statuses) / sizeof(display_statuses[0]))
 
+/** The part of a page that is from one store. */
 struct run_page {
+    size_t index; /* of the store, when there are several */
     struct store_run_query query;
-    struct store_run_place after;
+    struct store_run_place begin; /* as the cursor has it */
+    struct store_run_place after; /* how far the store was read */
+    bool has_begin;
+    bool is_over;    /* the pages before had all of it */
+    bool has_failed; /* it cannot be read, or is away */
+    bool is_more;
+    size_t shown;
+    struct store_run_counts counts;
     bool wants_status[DISPLAY_STATUSES];
     bool is_narrow; /* running ones are selected only by their display status */
     char **agents;  /* or NULL */
@@ -111,6 +120,29 @@ static bool read_statuses(struct call *call, struct run_page *page)
     return is_good;
 }
 
+/** Where the page begins; in a list over several stores, in the part of this one. */
+static bool read_cursor(struct call *call, struct run_page *page)
+{
+    char part[RUN_CURSOR_SIZE];
+    const char *cursor = call_query(call, "cursor");
+    if (cursor != NULL && call_spans_stores(call)) {
+        page->is_over = !run_cursor_part(cursor, call->server->store_label, part);
+        cursor = page->is_over || part[0] == '\0' ? NULL : part;
+    }
+    if (cursor == NULL) {
+        return true;
+    }
+    page->query.after = &page->after;
+    page->has_begin =
+        run_cursor_read(cursor, page->query.order, page->query.is_ascending, &page->begin);
+    page->after = page->begin;
+    if (!page->has_begin) {
+        call_problem(call, PROBLEM_MALFORMED,
+                     "the cursor does not belong to a list with this order");
+    }
+    return page->has_begin;
+}
+
 static bool read_order(struct call *call, struct run_page *page)
 {
     static const char *const orders[] = {"created", "updated", "agent",    "status", "iteration",
@@ -124,16 +156,7 @@ static bool read_order(struct call *call, struct run_page *page)
     }
     page->query.order = order < 0 ? STORE_BY_CREATED : (enum store_run_order)order;
     page->query.is_ascending = direction == 1;
-    const char *cursor = call_query(call, "cursor");
-    if (cursor == NULL) {
-        return true;
-    }
-    page->query.after = &page->after;
-    if (run_cursor_read(cursor, page->query.order, page->query.is_ascending, &page->after)) {
-        return true;
-    }
-    call_problem(call, PROBLEM_MALFORMED, "the cursor does not belong to a list with this order");
-    return false;
+    return read_cursor(call, page);
 }
 
 /** Which runs by the run that they work for. @return false: the answer is a problem */
@@ -210,12 +233,11 @@ static int read_on(struct call *call, struct run_page *page, struct rondo_error 
 
 /** Read until the page is full or nothing follows. What is picked out is done outside of the
  *  store's call, because it calls the orchestrator. */
-static int fill(struct call *call, struct run_page *page, bool *ret_is_more,
-                struct rondo_error *err)
+static int fill(struct call *call, struct run_page *page, struct rondo_error *err)
 {
     size_t kept = 0;
     size_t looked_at = 0;
-    *ret_is_more = true;
+    page->is_more = true;
     page->runs = memory_new_zero(page->room, sizeof(*page->runs));
     while (kept < page->room && looked_at < MAX_LOOKED_AT) {
         page->count = kept;
@@ -230,7 +252,7 @@ static int fill(struct call *call, struct run_page *page, bool *ret_is_more,
             }
         }
         if (r == 0) {
-            *ret_is_more = false;
+            page->is_more = false;
             break;
         }
     }
@@ -238,65 +260,188 @@ static int fill(struct call *call, struct run_page *page, bool *ret_is_more,
     return 0;
 }
 
-static int count(struct call *call, const struct run_page *page, struct buf *ret_json,
-                 struct rondo_error *err)
+static int count(struct call *call, struct run_page *page, struct rondo_error *err)
 {
     struct store *store = call_store(call);
-    struct store_run_counts counts = {0};
     struct store_run_query query = page->query;
     query.statuses = 0;
     query.after = NULL;
     query.limit = 0;
-    int r = store->ops->count_runs(store, &query, &counts, err);
-    if (r == 0) {
-        run_counts_write(&counts, ret_json);
-    }
-    return r;
+    return store->ops->count_runs(store, &query, &page->counts, err);
 }
 
-static void write_page(struct call *call, struct run_page *page, bool is_more, const char *counts)
+/** Read the part of the call's store. @return false: the answer is a problem */
+static bool load(struct call *call, struct run_page *page)
+{
+    struct rondo_error err = {0};
+    if (!read_page(call, page)) {
+        return false;
+    }
+    page->damaged_writer = json_writer(&page->damaged);
+    json_begin_array(&page->damaged_writer, NULL);
+    int r = page->is_over ? 0 : fill(call, page, &err);
+    json_end_array(&page->damaged_writer);
+    r = r < 0 ? r : count(call, page, &err);
+    page->has_failed = r < 0;
+    if (r < 0 && call_spans_stores(call)) {
+        call->reached[page->index].is_away = true;
+    }
+    if (r == 0 || call_spans_stores(call)) {
+        page->count = r < 0 ? 0 : page->count;
+        return true; /* The others are shown. */
+    }
+    call_error(call, &err);
+    return false;
+}
+
+/* ---- Of all stores --------------------------------------------------------------------------- */
+
+struct listing {
+    struct run_page *pages; /* one for each store that the caller reaches */
+    size_t count;
+};
+
+static bool comes_before(const struct run_page *a, const struct run_page *b)
+{
+    struct store_run_place places[2];
+    run_cursor_place(&a->runs[a->shown], a->query.order, &places[0]);
+    run_cursor_place(&b->runs[b->shown], b->query.order, &places[1]);
+    int order = run_cursor_compare(&places[0], &places[1]);
+    return a->query.is_ascending ? order < 0 : order > 0;
+}
+
+/** @return the part whose next run is shown next; NULL: there are no more */
+static struct run_page *next_part(const struct listing *listing)
+{
+    struct run_page *first = NULL;
+    for (size_t i = 0; i < listing->count; i++) {
+        struct run_page *page = &listing->pages[i];
+        if (page->shown < page->count && (first == NULL || comes_before(page, first))) {
+            first = page;
+        }
+    }
+    return first;
+}
+
+static void write_runs(struct call *call, const struct listing *listing, struct json_writer *writer)
+{
+    bool is_over = false;
+    json_begin_array(writer, "runs");
+    for (size_t shown = 0; !is_over; shown++) {
+        struct run_page *page = next_part(listing);
+        is_over = page == NULL || shown + 1 == page->room;
+        if (is_over) {
+            continue;
+        }
+        if (call->reached != NULL) {
+            call_enter(call, page->index);
+        }
+        json_begin_object(writer, NULL);
+        run_json_members(&page->runs[page->shown++], NULL, call_orchestrator(call),
+                         call->server->store_label, writer);
+        json_end_object(writer);
+    }
+    json_end_array(writer);
+}
+
+/** Where the next page begins in one store. @return false: it has no more */
+static bool next_begin(struct run_page *page, struct store_run_place *ret_place)
+{
+    *ret_place = page->after;
+    if (page->shown == page->count) {
+        return page->is_more && !page->is_over && !page->has_failed;
+    }
+    *ret_place = page->begin;
+    if (page->shown > 0) {
+        run_cursor_place(&page->runs[page->shown - 1], page->query.order, ret_place);
+    }
+    return true;
+}
+
+static void write_cursor(const struct call *call, const struct listing *listing,
+                         struct json_writer *writer)
 {
     auto_buf struct buf cursor = {0};
+    for (size_t i = 0; i < listing->count; i++) {
+        struct store_run_place place;
+        struct run_page *page = &listing->pages[i];
+        if (!next_begin(page, &place)) {
+            continue;
+        }
+        if (call_spans_stores(call)) {
+            run_cursor_begin_part(&cursor, call->reached[page->index].name);
+        }
+        if (page->shown > 0 || page->has_begin || page->count == 0) {
+            run_cursor_write(&place, page->query.order, page->query.is_ascending, &cursor);
+        }
+    }
+    json_write_string(writer, "next_cursor", cursor.len == 0 ? NULL : buf_string(&cursor));
+}
+
+static void write_counts(const struct listing *listing, struct json_writer *writer)
+{
+    struct store_run_counts sum = {0};
+    auto_buf struct buf json = {0};
+    for (size_t i = 0; i < listing->count; i++) {
+        const struct store_run_counts *counts = &listing->pages[i].counts;
+        for (int status = 0; status < RONDO_STATUS_COUNT; status++) {
+            sum.by_status[status] += counts->by_status[status];
+        }
+        sum.paused += counts->paused;
+    }
+    run_counts_write(&sum, NULL, &json);
+    json_write_raw(writer, "counts", buf_string(&json));
+}
+
+static void write_damaged(const struct listing *listing, struct json_writer *writer)
+{
+    auto_buf struct buf all = {0};
+    buf_append_string(&all, "[");
+    for (size_t i = 0; i < listing->count; i++) {
+        const struct buf *damaged = &listing->pages[i].damaged;
+        if (damaged->len > 2) { /* without its brackets */
+            buf_printf(&all, "%s%.*s", all.len > 1 ? "," : "", (int)(damaged->len - 2),
+                       damaged->data + 1);
+        }
+    }
+    buf_append_string(&all, "]");
+    json_write_raw(writer, "damaged", buf_string(&all));
+}
+
+static void answer_list(struct call *call, const struct listing *listing)
+{
     struct json_writer writer = call_json(call, 200);
-    size_t shown = page->count < page->room ? page->count : page->room - 1;
     json_begin_object(&writer, NULL);
-    json_begin_array(&writer, "runs");
-    for (size_t i = 0; i < shown; i++) {
-        json_begin_object(&writer, NULL);
-        run_json_members(&page->runs[i], NULL, call_orchestrator(call), &writer);
-        json_end_object(&writer);
+    write_runs(call, listing, &writer);
+    write_cursor(call, listing, &writer);
+    write_counts(listing, &writer);
+    write_damaged(listing, &writer);
+    if (call_spans_stores(call)) {
+        handler_write_stores(call, &writer);
     }
-    json_end_array(&writer);
-    if (page->count == page->room) {
-        run_cursor_place(&page->runs[shown - 1], page->query.order, &page->after);
-    }
-    if (is_more) {
-        run_cursor_write(&page->after, page->query.order, page->query.is_ascending, &cursor);
-    }
-    json_write_string(&writer, "next_cursor", is_more ? buf_string(&cursor) : NULL);
-    json_write_raw(&writer, "counts", counts);
-    json_write_raw(&writer, "damaged", buf_string(&page->damaged));
     json_end_object(&writer);
 }
 
 void handle_list_runs(struct call *call)
 {
-    struct run_page page = {0};
-    struct rondo_error err = {0};
-    bool is_more = false;
-    auto_buf struct buf counts = {0};
-    if (!read_page(call, &page)) {
-        return;
+    bool is_good = true;
+    struct listing listing = {.count = call_spans_stores(call) ? call->reached_count : 1};
+    listing.pages = memory_new_zero(listing.count, sizeof(*listing.pages));
+    for (size_t i = 0; i < listing.count && is_good; i++) {
+        struct run_page *page = &listing.pages[i];
+        page->index = i;
+        page->has_failed = call_spans_stores(call) && call->reached[i].is_away;
+        if (call_spans_stores(call) && !page->has_failed) {
+            call_enter(call, i);
+        }
+        is_good = page->has_failed || load(call, page);
     }
-    page.damaged_writer = json_writer(&page.damaged);
-    json_begin_array(&page.damaged_writer, NULL);
-    int r = fill(call, &page, &is_more, &err);
-    json_end_array(&page.damaged_writer);
-    if (r < 0 || count(call, &page, &counts, &err) < 0) {
-        call_error(call, &err);
-    } else {
-        write_page(call, &page, is_more, buf_string(&counts));
+    if (is_good) {
+        answer_list(call, &listing);
     }
-    buf_fini(&page.damaged);
-    free(page.runs);
+    for (size_t i = 0; i < listing.count; i++) {
+        buf_fini(&listing.pages[i].damaged);
+        free(listing.pages[i].runs);
+    }
+    free(listing.pages);
 }

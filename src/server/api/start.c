@@ -20,7 +20,7 @@ void handler_answer_run(struct call *call, unsigned status, const char *run_id)
     }
     struct json_writer writer = call_json(call, status);
     json_begin_object(&writer, NULL);
-    run_json_members(&run, NULL, call_orchestrator(call), &writer);
+    run_json_members(&run, NULL, call_orchestrator(call), call->server->store_label, &writer);
     json_end_object(&writer);
     snprintf(call->location, sizeof(call->location), "/v1/runs/%s", run_id);
 }

@@ -32,6 +32,7 @@ struct hub_options {
     struct orchestrator *orchestrator; /**< knows which runs are queued; or NULL */
     struct metrics *metrics;           /**< counts what the hub reads, and the time of the writer's
                                             commits: outlives the last of them; or NULL */
+    const char *store_label;           /**< for rows and counts; NULL = the only store */
     /** Whether somebody may no longer see what an agent said and did (call_sees_content); NULL =
      * never. @param viewer NULL = no person @param agent_id NULL = any */
     bool (*is_hidden)(void *context, const char *viewer, const char *agent_id);
@@ -68,6 +69,32 @@ void hub_stream_events(struct hub *hub, struct http_exchange *exchange,
  */
 void hub_stream_runs(struct hub *hub, struct http_exchange *exchange,
                      const struct hub_filter *filter);
+/** One store of a stream over several. */
+struct hub_part {
+    const char *name;         /**< of letters, digits and '-'; copied */
+    struct hub *hub;          /**< NULL: it does not answer; the ids keep its place */
+    struct hub_filter filter; /**< without run_id */
+};
+
+/** Stores of one stream. */
+#define HUB_MUX_MAX 16
+
+/** A stream over several stores. */
+struct hub_mux_options {
+    const struct hub_part *parts;
+    size_t count;
+    bool is_table; /**< as hub_stream_runs(), else hub_stream_events() */
+    /** A number that changes when a store goes or comes: then the stream ends, and the client comes
+     *  back with its id. */
+    uint64_t (*version)(const void *context);
+    const void *version_context;
+};
+
+/**
+ * Answer with a stream over several stores. The events of each are in their order. The id of a
+ * frame has the places in all of them: "NAME:POSITION,NAME:POSITION".
+ */
+void hub_mux_open(struct http_exchange *exchange, const struct hub_mux_options *options);
 /** Something that is no event: a frame for all streams of the table ("warning"). @param agent_id of
  *  its run, for the filters */
 void hub_tell(struct hub *hub, const char *event, const char *agent_id, const char *json);

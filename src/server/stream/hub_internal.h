@@ -6,6 +6,7 @@
  *               the runs that they belong to
  * hub_stream.c  streams of events: from the store until they have caught up, then from the ring
  * hub_table.c   streams of the table of runs
+ * hub_mux.c     streams over the hubs of several stores
  * hub_inbox.c   what happened to handoffs, for those
  *
  * One lock covers the ring, the runs, the list of streams and how far each stream is. A stream's
@@ -164,7 +165,8 @@ struct hub_stream {
     size_t frame_count;
     size_t next_frame;
     struct hub_text *text; /**< being written */
-    char head[48];         /**< its id */
+    uint64_t id;           /**< its id; 0 = without */
+    char head[48];         /**< the line of that */
     size_t head_len;
     size_t offset;
 };
@@ -193,6 +195,16 @@ bool hub_list_has(char *const *list, const char *text);
 
 /* ---- hub_stream.c ---------------------------------------------------------------------------- */
 
+/** A stream from its place on, not yet linked. */
+struct hub_stream *hub_stream_new(struct hub *hub, const struct hub_filter *filter, bool is_table);
+/** Let the hub wake it. @param http borrowed until hub_stream_unlink() */
+void hub_stream_link(struct hub_stream *stream, struct http_stream *http);
+/** Afterwards, and if it was never linked, it is the caller's alone. */
+void hub_stream_unlink(struct hub_stream *stream);
+/** Of one that is not linked. @param stream NULL is allowed */
+void hub_stream_free(struct hub_stream *stream);
+/** Begin the next frame. @return 1 = there is one in `text`, 0 = nothing now, -1 = the end */
+int hub_stream_next(struct hub_stream *stream);
 /** Make the stream and answer with it. */
 void hub_stream_open(struct hub *hub, struct http_exchange *exchange,
                      const struct hub_filter *filter, bool is_table);

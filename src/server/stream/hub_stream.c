@@ -23,6 +23,7 @@ void hub_stream_begin(struct hub_stream *stream, struct hub_text *text, uint64_t
 {
     int len = id == 0 ? 0 : snprintf(stream->head, sizeof(stream->head), "id: %" PRIu64 "\n", id);
     stream->text = text;
+    stream->id = id;
     stream->head_len = (size_t)len;
     stream->offset = 0;
 }
@@ -321,8 +322,7 @@ static bool take_heartbeat(struct hub_stream *stream)
     return is_due;
 }
 
-/** @return 1 = there is a frame, 0 = nothing now, -1 = the end */
-static int next_frame(struct hub_stream *stream)
+int hub_stream_next(struct hub_stream *stream)
 {
     int r = take_formalities(stream);
     if (r == 0) {
@@ -339,7 +339,7 @@ static ssize_t read_frames(void *context, char *bytes, size_t size)
     while (used < size && r > 0) {
         used += copy_frame(stream, bytes + used, size - used);
         if (used < size) {
-            r = next_frame(stream);
+            r = hub_stream_next(stream);
         }
     }
     if (used > 0) {
@@ -355,8 +355,11 @@ static ssize_t read_frames(void *context, char *bytes, size_t size)
 
 /* ---- Opening and closing. -------------------------------------------------------------------- */
 
-static void free_stream(struct hub_stream *stream)
+void hub_stream_free(struct hub_stream *stream)
 {
+    if (stream == NULL) {
+        return;
+    }
     while (stream->next_frame < stream->frame_count) {
         hub_text_unref(stream->frames[stream->next_frame++].text);
     }
@@ -420,7 +423,7 @@ static void close_stream(void *context)
     bool is_last = unref_stream(stream);
     pthread_mutex_unlock(&hub->lock);
     if (is_last) {
-        free_stream(stream);
+        hub_stream_free(stream);
     }
 }
 
@@ -452,8 +455,7 @@ static uint64_t last_id(struct hub *hub, const struct hub_filter *filter)
     return store->ops->last_position(store, &position, NULL) < 0 ? UINT64_MAX : position;
 }
 
-void hub_stream_open(struct hub *hub, struct http_exchange *exchange,
-                     const struct hub_filter *filter, bool is_table)
+struct hub_stream *hub_stream_new(struct hub *hub, const struct hub_filter *filter, bool is_table)
 {
     uint64_t last = last_id(hub, filter);
     struct hub_stream *stream = memory_new_zero(1, sizeof(*stream));
@@ -468,16 +470,45 @@ void hub_stream_open(struct hub *hub, struct http_exchange *exchange,
     stream->checked_ns = stream->wrote_ns;
     snprintf(stream->token, sizeof(stream->token), "%s",
              filter->token == NULL ? "" : filter->token);
-    http_exchange_add_header(exchange, "Content-Type", "text/event-stream");
-    http_exchange_add_header(exchange, "X-Accel-Buffering", "no");
-    struct http_stream_source source = {
-        .read = read_frames, .close = close_stream, .context = stream};
     pthread_mutex_lock(&hub->lock);
     if (filter->run_id != NULL && !is_table) {
         stream->run = hub_run_get(hub, filter->run_id);
     }
     set_place(stream, filter, last);
     pthread_mutex_unlock(&hub->lock);
+    return stream;
+}
+
+void hub_stream_link(struct hub_stream *stream, struct http_stream *http)
+{
+    struct hub *hub = stream->hub;
+    pthread_mutex_lock(&hub->lock);
+    stream->http = http;
+    link_stream(stream);
+    /* What was published since its place was set did not find it. */
+    stream->has_pending = true;
+    pthread_mutex_unlock(&hub->lock);
+    writer_ring(hub->options.writer); /* The hub may rest. */
+}
+
+void hub_stream_unlink(struct hub_stream *stream)
+{
+    pthread_mutex_lock(&stream->hub->lock);
+    if (stream->is_linked) {
+        unlink_stream(stream);
+    }
+    stream->http = NULL;
+    pthread_mutex_unlock(&stream->hub->lock);
+}
+
+void hub_stream_open(struct hub *hub, struct http_exchange *exchange,
+                     const struct hub_filter *filter, bool is_table)
+{
+    struct hub_stream *stream = hub_stream_new(hub, filter, is_table);
+    struct http_stream_source source = {
+        .read = read_frames, .close = close_stream, .context = stream};
+    http_exchange_add_header(exchange, "Content-Type", "text/event-stream");
+    http_exchange_add_header(exchange, "X-Accel-Buffering", "no");
     http_exchange_stream(exchange, &source, &stream->http);
     pthread_mutex_lock(&hub->lock);
     if (!stream->is_closed) {
@@ -488,7 +519,7 @@ void hub_stream_open(struct hub *hub, struct http_exchange *exchange,
     bool is_last = unref_stream(stream);
     pthread_mutex_unlock(&hub->lock);
     if (is_last) {
-        free_stream(stream);
+        hub_stream_free(stream);
     }
     writer_ring(hub->options.writer); /* The hub may rest. */
 }

@@ -164,7 +164,7 @@ static void publish_row(struct hub *hub, struct hub_run *run)
     bool is_there = r == 0;
     auto_buf struct buf json = {0};
     if (is_there) {
-        run_json_write(&row, hub->options.orchestrator, &json);
+        run_json_write(&row, hub->options.orchestrator, hub->options.store_label, &json);
     }
     pthread_mutex_lock(&hub->lock);
     if (is_there) {
@@ -187,7 +187,7 @@ static struct hub_text *counts_new(struct hub *hub, char *const *agents)
         return NULL;
     }
     auto_buf struct buf json = {0};
-    run_counts_write(&counts, &json);
+    run_counts_write(&counts, hub->options.store_label, &json);
     return frame_new("counts", json.data);
 }
 

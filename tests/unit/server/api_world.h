@@ -148,6 +148,9 @@ static inline int world_setup_with(void **state, const struct server_options *wa
         .policy_path = world->policy,
         .workspace = world->folder,
         .listen = listen,
+        .store_label = wanted->store_label,
+        .store_labels = wanted->store_labels,
+        .front = wanted->front,
         .hosts = wanted->hosts,
         .needs_token = wanted->needs_token,
         .requests_per_second =
@@ -163,7 +166,7 @@ static inline int world_setup_with(void **state, const struct server_options *wa
         print_error("%s\n", err.message);
     }
     assert_int_equal(r, 0);
-    world->address = server_address(world->server, 0);
+    world->address = server_address(wanted->front == NULL ? world->server : wanted->front, 0);
     make_token(world, "read", TOKEN_READ, NULL, world->read);
     make_token(world, "operate", TOKEN_OPERATE, fixer, world->operate);
     make_token(world, "administer", TOKEN_ADMINISTER, NULL, world->administer);

@@ -22,15 +22,18 @@
 
 /* Of the hub's neighbours only what shows that it asked for the right thing. */
 void run_json_write(const struct store_run *run, struct orchestrator *orchestrator,
-                    struct buf *ret_json)
+                    const char *store, struct buf *ret_json)
 {
+    (void)store;
     (void)orchestrator;
     buf_printf(ret_json, "{\"run_id\":\"%s\",\"agent_id\":\"%s\",\"last_seq\":%" PRIu64 "}",
                run->id, run->agent_id, run->last_seq);
 }
 
-void run_counts_write(const struct store_run_counts *counts, struct buf *ret_json)
+void run_counts_write(const struct store_run_counts *counts, const char *store,
+                      struct buf *ret_json)
 {
+    (void)store;
     buf_printf(ret_json, "{\"running\":%" PRIu64 "}", counts->by_status[RONDO_RUNNING]);
 }
 
