@@ -88,6 +88,7 @@ static void put_run(struct api_world *world, int number)
     }
     assert_int_equal(
         world->store->ops->create_run(world->store, &run, events, 2, &claim, &result, NULL), 0);
+    writer_ring(runtime_writer(world->runtime)); /* It may rest. */
 }
 
 /** "8:acme 7:main ": the runs of a list. */

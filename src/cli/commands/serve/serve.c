@@ -6,18 +6,16 @@
  *
  * rondo daemon: the same, with roles on duty.
  */
-#include "agent/memory/consolidate.h"
 #include "alert/monitor.h"
 #include "base/clock.h"
 #include "base/memory.h"
-#include "cli/commands/work/hint.h"
+#include "cli/commands/serve/parts.h"
 #include "cli/commands/work/queues.h"
 #include "cli/framework/command.h"
 #include "cli/framework/common_options.h"
 #include "cli/framework/exit_codes.h"
 #include "cli/framework/report.h"
 #include "cli/framework/session.h"
-#include "net/client/http.h"
 #include "orchestrator/orchestrator.h"
 #include "orchestrator/servers.h"
 #include "os/notify.h"
@@ -25,65 +23,21 @@
 #include "server/auth/token.h"
 #include "server/server.h"
 #include "source/duty/duty.h"
-#include "store/quiet.h"
-#include "telemetry/metrics.h"
-#include "telemetry/telemetry.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
-#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <unistd.h>
 
-/** Where it listens when nothing is said. */
-#define DEFAULT_LISTEN "127.0.0.1:7466"
-/** Time for the last spans to reach their collector. */
-#define FLUSH_NS (5 * NS_PER_S)
 /** Longest wait for a signal at a time, when a service manager is told the state. */
 #define TURN_NS NS_PER_S
 /** The same when there is none: a day. */
 #define NO_TURN_NS (INT64_C(86400) * NS_PER_S)
-
-struct serve_values {
-    char **listen;
-    char **hosts;
-    int64_t needs_token;
-    int64_t rate;
-    int64_t max_connections;
-    int64_t max_loops;
-    int64_t max_queue;
-    int64_t drain_ns;
-    int64_t orphans;
-    int64_t close_after_ns;
-    int64_t stall_ns;
-    char *workspace;
-    char *prices;
-    char *url;
-    char *name;
-    char *pool;
-    char **shared_words;
-    char **shared_folders; /* the same, canonical; NULL = none */
-    char *store;
-    int64_t lease_ns;
-    int64_t wants_quiet;
-    char *work; /* file of repositories whose issues are worked on; or NULL */
-    /* Of `rondo daemon`: */
-    char **roles; /* absolute paths; NULL = `rondo serve` */
-    char *skill_dir;
-    char *model;
-    int64_t is_autopilot;
-    int64_t accepts_unprotected;
-    int64_t max_running;
-    int64_t max_role_running;
-    int64_t max_waiting;
-    int64_t queue_rule;
-};
 
 static const struct option_choice orphan_choices[] = {
     {"resume", ORPHANS_RESUME}, {"close", ORPHANS_CLOSE}, {"leave", ORPHANS_LEAVE}, {0}};
@@ -172,398 +126,6 @@ const struct option_row daemon_options[] = {
     {0},
 };
 
-/** The parts, in the order in which they start. */
-struct serving {
-    const struct serve_values *values;
-    struct session session;
-    struct http_client *http;
-    struct metrics *metrics;
-    struct telemetry *telemetry;
-    struct monitor *monitor;
-    struct orchestrator *orchestrator;
-    struct consolidation_keeper *memories;
-    struct duty *duty;           /* NULL: `rondo serve` */
-    struct work_file *work_file; /* read; NULL when there is none, or it was taken */
-    struct work_queues *work;    /* NULL: no issues are worked on */
-    struct server *server;
-    struct quiet_watch *quiet;
-    pthread_mutex_t lock; /* guards: */
-    struct duty *woken;   /* the same while the orchestrator may call it */
-    struct work_queues *woken_work;
-    struct server *told; /* the server, while the parts below it may call it */
-    pthread_mutex_t audit_lock;
-    uint64_t audit_lost; /* lines that stderr did not take, under audit_lock */
-    char *config_folder;
-    char *policy_path;
-    char *workspace;
-};
-
-/** One line for people. stderr writes it whole. */
-static void log_line(void *context, const char *line)
-{
-    (void)context;
-    fprintf(stderr, "rondo: %s\n", line);
-}
-
-/**
- * The same for a request that changed something; from the threads that answer requests, so a
- * reader of stderr that does not read must not block it.
- */
-static void audit_line(void *context, const char *line)
-{
-    struct serving *serving = context;
-    struct pollfd out = {.fd = STDERR_FILENO, .events = POLLOUT};
-    pthread_mutex_lock(&serving->audit_lock);
-    if (poll(&out, 1, 0) <= 0) {
-        serving->audit_lost++;
-    } else if (serving->audit_lost == 0) {
-        log_line(NULL, line);
-    } else {
-        fprintf(stderr, "rondo: audit: %" PRIu64 " lines before this one were lost\nrondo: %s\n",
-                serving->audit_lost, line);
-        serving->audit_lost = 0;
-    }
-    pthread_mutex_unlock(&serving->audit_lock);
-}
-
-static void log_unless_quiet(const struct serving *serving, const char *line)
-{
-    if (!serving->values->wants_quiet) {
-        log_line(NULL, line);
-    }
-}
-
-static const char *const *listen_of(const struct serve_values *values)
-{
-    static const char *const by_default[] = {DEFAULT_LISTEN, NULL};
-    return values->listen == NULL ? by_default : (const char *const *)values->listen;
-}
-
-/** 0 as an option means none; as a field of the parts it is their default. */
-static int64_t or_none(int64_t duration_ns)
-{
-    return duration_ns == 0 ? -1 : duration_ns;
-}
-
-/** A run executes no more: another one may start, and its episodes are due. */
-static void run_settled(void *context)
-{
-    struct serving *serving = context;
-    pthread_mutex_lock(&serving->lock);
-    consolidation_keeper_wake(serving->memories);
-    if (serving->woken != NULL) {
-        duty_wake(serving->woken);
-    }
-    work_queues_wake(serving->woken_work);
-    pthread_mutex_unlock(&serving->lock);
-}
-
-static void set_woken(struct serving *serving, struct duty *duty)
-{
-    pthread_mutex_lock(&serving->lock);
-    serving->woken = duty;
-    pthread_mutex_unlock(&serving->lock);
-}
-
-static void set_woken_work(struct serving *serving, struct work_queues *work)
-{
-    pthread_mutex_lock(&serving->lock);
-    serving->woken_work = work;
-    pthread_mutex_unlock(&serving->lock);
-}
-
-static int start_orchestrator(struct serving *serving, struct rondo_error *err)
-{
-    const struct serve_values *values = serving->values;
-    char own_name[LABEL_SIZE];
-    server_default_name(runtime_random(serving->session.runtime), own_name);
-    struct orchestrator_options options = {
-        .runtime = serving->session.runtime,
-        .http = serving->http,
-        .work_folder = serving->session.work_folder,
-        .config_folder = serving->config_folder,
-        .prices_file = values->prices,
-        .max_loops = (uint64_t)values->max_loops,
-        .max_queue = (uint64_t)values->max_queue,
-        .drain_ns = or_none(values->drain_ns),
-        .close_after_ns = values->close_after_ns,
-        .orphans = (enum orchestrator_orphans)values->orphans,
-        .log = log_line,
-        .is_quiet = values->wants_quiet != 0,
-        .name = values->name == NULL ? own_name : values->name,
-        .pool = values->pool,
-        .shared_folders = (const char *const *)values->shared_folders,
-        .on_settled = run_settled,
-        .settled_context = serving,
-    };
-    return orchestrator_start(&options, &serving->orchestrator, err);
-}
-
-static int start_memories(struct serving *serving, struct rondo_error *err)
-{
-    const struct consolidation_parts parts = {
-        .runtime = serving->session.runtime,
-        .http = serving->http,
-        .prices_file = serving->values->prices,
-        .log = log_line,
-    };
-    struct consolidation_keeper *memories = NULL;
-    int r = consolidation_keeper_start(&parts, &memories, err);
-    pthread_mutex_lock(&serving->lock);
-    serving->memories = memories;
-    pthread_mutex_unlock(&serving->lock);
-    return r;
-}
-
-static void stop_memories(struct serving *serving)
-{
-    pthread_mutex_lock(&serving->lock);
-    struct consolidation_keeper *memories = serving->memories;
-    serving->memories = NULL;
-    pthread_mutex_unlock(&serving->lock);
-    consolidation_keeper_stop(memories);
-}
-
-static int start_duty(struct serving *serving, struct rondo_error *err)
-{
-    const struct serve_values *values = serving->values;
-    if (values->roles == NULL) {
-        return 0;
-    }
-    struct duty_options options = {
-        .runtime = serving->session.runtime,
-        .orchestrator = serving->orchestrator,
-        .http = serving->http,
-        .paths = (const char *const *)values->roles,
-        .workspace = serving->workspace,
-        .config_folder = serving->config_folder,
-        .prices_file = values->prices,
-        .skill_folder = values->skill_dir,
-        .model = values->model,
-        .is_autonomous = values->is_autopilot != 0,
-        .accepts_unprotected = values->accepts_unprotected != 0,
-        .max_running = (uint64_t)values->max_running,
-        .queue = {.max_waiting = (uint64_t)values->max_waiting,
-                  .max_running = (uint64_t)values->max_role_running,
-                  .rule = (enum queue_rule)values->queue_rule},
-        .log = log_line,
-        .is_quiet = values->wants_quiet != 0,
-    };
-    int r = duty_start(&options, &serving->duty, err);
-    if (r == 0) {
-        set_woken(serving, serving->duty);
-        duty_wake(serving->duty); /* A run may have ended meanwhile. */
-    }
-    return r;
-}
-
-static void log_work(void *context, const char *line)
-{
-    const struct serving *serving = context;
-    log_unless_quiet(serving, line);
-}
-
-static int start_work(struct serving *serving, struct rondo_error *err)
-{
-    if (serving->work_file == NULL) {
-        return 0;
-    }
-    const struct work_queue_parts parts = {.runtime = serving->session.runtime,
-                                           .orchestrator = serving->orchestrator,
-                                           .http = serving->http,
-                                           .log = log_work,
-                                           .context = serving};
-    struct work_file *file = serving->work_file;
-    serving->work_file = NULL;
-    int r = work_queues_start(file, &parts, &serving->work, err);
-    set_woken_work(serving, serving->work);
-    return r;
-}
-
-/** The monitor has made a warning. */
-static void log_warning(void *context, const char *agent_id, const char *json)
-{
-    struct serving *serving = context;
-    pthread_mutex_lock(&serving->lock);
-    server_tell(serving->told, agent_id, json);
-    pthread_mutex_unlock(&serving->lock);
-}
-
-/** The exporter requires gauges. */
-static size_t take_gauges(void *context, struct metrics_gauge *ret_gauges, size_t size)
-{
-    struct serving *serving = context;
-    pthread_mutex_lock(&serving->lock);
-    size_t count = serving->told == NULL ? 0 : server_gauges(serving->told, ret_gauges, size);
-    pthread_mutex_unlock(&serving->lock);
-    return count;
-}
-
-static void set_told(struct serving *serving, struct server *server)
-{
-    pthread_mutex_lock(&serving->lock);
-    serving->told = server;
-    pthread_mutex_unlock(&serving->lock);
-}
-
-static int start_monitor(struct serving *serving, struct rondo_error *err)
-{
-    const struct serve_values *values = serving->values;
-    struct monitor_options options = {
-        .writer = runtime_writer(serving->session.runtime),
-        .runtime = serving->session.runtime,
-        .http = serving->http,
-        .supervisor = runtime_supervisor(serving->session.runtime),
-        .stall_ns = or_none(values->stall_ns),
-        .base_url = values->url,
-        .log = log_line,
-        .on_warning = log_warning,
-        .on_warning_context = serving,
-    };
-    return monitor_start(&options, &serving->monitor, err);
-}
-
-static int start_telemetry(struct serving *serving, struct rondo_error *err)
-{
-    struct telemetry_options options = {
-        .writer = runtime_writer(serving->session.runtime),
-        .http = serving->http,
-        .metrics = serving->metrics,
-        .gauges = take_gauges,
-        .gauges_context = serving,
-        .log = log_line,
-    };
-    return telemetry_start(&options, &serving->telemetry, err);
-}
-
-/** Why everybody needs a token; NULL: this user's own programs need none. */
-static const char *why_tokens(const struct serve_values *values)
-{
-    if (values->needs_token != 0) {
-        return "--require-token";
-    }
-    if (values->hosts != NULL) {
-        return "--host: requests to such a name come through a proxy";
-    }
-    /* We speak no TLS, so a proxy must do it. */
-    bool is_secure = values->url != NULL && strncasecmp(values->url, "https:", 6) == 0;
-    return is_secure ? "--url with https: there is a proxy" : NULL;
-}
-
-static bool receive_hook(void *context, const char *name, const struct source_delivery *delivery,
-                         struct source_answer *ret_answer)
-{
-    struct serving *serving = context;
-    if (strcmp(name, WORK_HINT) == 0) {
-        pthread_mutex_lock(&serving->lock);
-        bool has_work = serving->woken_work != NULL;
-        if (has_work) {
-            work_queues_receive(serving->woken_work, delivery, ret_answer);
-        }
-        pthread_mutex_unlock(&serving->lock);
-        if (has_work) {
-            return true;
-        }
-    }
-    return serving->duty != NULL && duty_receive(serving->duty, name, delivery, ret_answer);
-}
-
-/** The dashboard's address for the list of servers. */
-static void publish_address(const struct serving *serving)
-{
-    auto_buf struct buf url = {0};
-    const char *address = server_address(serving->server, 0);
-    if (serving->values->url != NULL) {
-        buf_append_string(&url, serving->values->url);
-    } else if (address != NULL) {
-        buf_printf(&url, "%s%s", strncmp(address, "unix:", 5) == 0 ? "" : "http://", address);
-    }
-    orchestrator_set_address(serving->orchestrator, buf_string(&url));
-}
-
-static int start_server(struct serving *serving, struct rondo_error *err)
-{
-    const struct serve_values *values = serving->values;
-    struct server_options options = {
-        .runtime = serving->session.runtime,
-        .orchestrator = serving->orchestrator,
-        .monitor = serving->monitor,
-        .telemetry = serving->telemetry,
-        .metrics = serving->metrics,
-        .policy_path = serving->policy_path,
-        .store_path = serving->session.store_path,
-        .workspace = serving->workspace,
-        .listen = listen_of(values),
-        .hosts = (const char *const *)values->hosts,
-        .needs_token = why_tokens(values) != NULL,
-        .max_connections = (unsigned)values->max_connections,
-        .requests_per_second = (unsigned)values->rate,
-        .receive_hook = receive_hook,
-        .hook_context = serving,
-        .intake = serving->duty == NULL ? NULL : duty_intake(serving->duty),
-        .log = log_line,
-        .audit = values->wants_quiet != 0 ? NULL : audit_line,
-        .log_context = serving,
-    };
-    int r = server_start(&options, &serving->server, err);
-    if (r == 0) {
-        set_told(serving, serving->server);
-        publish_address(serving);
-    }
-    return r;
-}
-
-/** Bottom up. What was started is ended by stop_parts also after a failure. */
-static int start_parts(struct serving *serving, struct rondo_error *err)
-{
-    int r = http_client_new(NULL, &serving->http, err);
-    if (r == 0) {
-        serving->metrics = metrics_new();
-        r = start_telemetry(serving, err);
-    }
-    if (r == 0) {
-        r = start_monitor(serving, err);
-    }
-    if (r == 0) {
-        r = start_orchestrator(serving, err);
-    }
-    r = r < 0 ? r : start_memories(serving, err);
-    r = r < 0 ? r : start_duty(serving, err);
-    r = r < 0 ? r : start_work(serving, err);
-    r = r < 0 ? r : start_server(serving, err);
-    return r < 0 ? r
-                 : quiet_watch_start(runtime_writer(serving->session.runtime), 0, &serving->quiet,
-                                     err);
-}
-
-/** Top down: readers and senders of webhooks are told, no more events, runs are parked, what is
- * left is sent. */
-static void stop_parts(struct serving *serving)
-{
-    quiet_watch_stop(serving->quiet);
-    if (serving->server != NULL) {
-        server_drain(serving->server);
-    }
-    if (serving->duty != NULL) {
-        duty_drain(serving->duty);
-    }
-    set_woken_work(serving, NULL);
-    work_queues_stop(serving->work);
-    if (serving->orchestrator != NULL) {
-        orchestrator_drain(serving->orchestrator);
-    }
-    set_told(serving, NULL);
-    server_stop(serving->server);
-    set_woken(serving, NULL);
-    stop_memories(serving);
-    duty_stop(serving->duty);
-    orchestrator_stop(serving->orchestrator);
-    monitor_stop(serving->monitor);
-    telemetry_stop(serving->telemetry, FLUSH_NS);
-    metrics_free(serving->metrics);
-    http_client_free(serving->http);
-}
-
 /** "127.0.0.1", "[::1]", "localhost", a Unix socket: other machines cannot reach it. */
 static bool is_local(const char *address)
 {
@@ -586,23 +148,23 @@ static void log_reachable(const char *address)
                "IP address%s%s or a name given with --host. The connection is not encrypted; put a "
                "TLS proxy in front of it",
                address, has_name ? ", the name " : "", machine);
-    log_line(NULL, buf_string(&line));
+    parts_log(NULL, buf_string(&line));
 }
 
 /** Clients that need a token. */
 static void log_token_rule(const struct serving *serving, bool is_reachable)
 {
-    const char *why = why_tokens(serving->values);
+    const char *why = parts_why_tokens(serving->values);
     auto_buf struct buf tokens = {0};
     bool has_none = token_list(serving->session.store, &tokens, NULL) == 0 &&
                     strcmp(buf_string(&tokens), "[]") == 0;
     if (why != NULL) {
         auto_buf struct buf line = {0};
         buf_printf(&line, "every client needs a token, including your own programs (%s)", why);
-        log_unless_quiet(serving, buf_string(&line));
+        parts_log_unless_quiet(serving, buf_string(&line));
     }
     if (has_none && (why != NULL || is_reachable)) {
-        log_line(NULL, "there is no token yet: create one with `rondo token create`");
+        parts_log(NULL, "there is no token yet: create one with `rondo token create`");
     }
 }
 
@@ -615,7 +177,7 @@ static void log_addresses(const struct serving *serving)
         bool is_socket = strncmp(address, "unix:", 5) == 0;
         buf_printf(&line, "serving %s on %s%s", serving->session.store_name,
                    is_socket ? "" : "http://", address);
-        log_unless_quiet(serving, buf_string(&line));
+        parts_log_unless_quiet(serving, buf_string(&line));
         if (!is_local(address)) {
             is_reachable = true;
             log_reachable(address);
@@ -654,7 +216,7 @@ static void wait_for_end(struct serving *serving, const sigset_t *signals)
         struct timespec turn = next_turn(serving, notify_status(serving, watchdog));
         signal_number = sigtimedwait(signals, NULL, &turn);
     } while (signal_number < 0 && (errno == EAGAIN || errno == EINTR));
-    log_unless_quiet(serving, "shutting down: runs are parked and resume at the next start");
+    parts_log_unless_quiet(serving, "shutting down: runs are parked and resume at the next start");
 }
 
 /** A second signal ends the process at once: what was committed is safe. */
@@ -676,7 +238,7 @@ static int serve(struct serving *serving)
     pthread_sigmask(SIG_BLOCK, &signals, NULL); /* Inherited by every thread of the parts. */
     struct rondo_error err = {0};
     int exit_code = EXIT_OK;
-    if (start_parts(serving, &err) < 0) {
+    if (parts_start(serving, &err) < 0) {
         exit_code = report_error(&err);
         if (err.code == RONDO_ERR_BUSY) {
             exit_code = EXIT_OTHER; /* An address is taken: no run is held by anybody. */
@@ -688,7 +250,7 @@ static int serve(struct serving *serving)
     }
     notify_send("STOPPING=1");
     end_at_once(&signals);
-    stop_parts(serving);
+    parts_stop(serving);
     return exit_code;
 }
 
