@@ -537,6 +537,7 @@ const ROUTES = {
       return HEALTH(this.world);
     },
   ],
+  "GET stores": ["read", () => ({ stores: [] })],
   "GET runs": [
     "read",
     function (asked) {

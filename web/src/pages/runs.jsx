@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // All runs, live.
 import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { get } from "../lib/api.js";
 import { count, plural } from "../lib/format.js";
 import { useDebounced, useKeys, useMedia, useTitle } from "../lib/hooks.js";
 import { listen } from "../lib/overview.js";
@@ -83,6 +84,35 @@ function SortSelect({ sort, order, onChange }) {
   );
 }
 
+/** The stores that the server has side by side; none when it has one. */
+function useStores() {
+  const [stores, setStores] = useState([]);
+  useEffect(() => {
+    get("/v1/stores").then(
+      (answer) => setStores(answer.stores),
+      () => {}, // The list of runs says what is wrong.
+    );
+  }, []);
+  return stores;
+}
+
+function StoreSelect({ stores, store, onChange }) {
+  if (stores.length < 2) return null;
+  return (
+    <label class="select">
+      <span class="sr">Store</span>
+      <select value={store} onChange={(event) => onChange(event.currentTarget.value)}>
+        <option value="">All stores</option>
+        {stores.map(({ name }) => (
+          <option key={name} value={name}>
+            {name}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+}
+
 function statusItems(counts, chosen) {
   return Object.entries(STATUSES)
     .filter(([key]) => chosen.includes(key) || counts?.[key] > 0 || key === "running")
@@ -127,6 +157,7 @@ function useSelection(rows, list) {
 
 function readFilter(params, agent, q) {
   return {
+    store: params.store ?? "",
     statuses: (params.status ?? "").split(",").filter((name) => STATUSES[name]),
     agent,
     q,
@@ -146,6 +177,8 @@ export function Runs() {
   const search = useRef(null);
   const list = useRef(null);
   const selection = useSelection(table.rows, list);
+  const stores = useStores();
+  const away = table.stores.filter((store) => store.is_away).map(({ name }) => name);
   const change = (more) => setParams({ ...route.value.params, ...more });
   useEffect(() => change({ q: late }), [late]);
   const sortBy = (by) => {
@@ -167,7 +200,7 @@ export function Runs() {
   });
   const more = useCallback(() => table.more(), [table]);
   const { counts, rows, phase } = table;
-  const isFiltered = filter.statuses.length > 0 || filter.agent || filter.q;
+  const isFiltered = filter.statuses.length > 0 || filter.agent || filter.q || filter.store;
   const onRow = (event) => {
     if (event.target.closest("a, button") || String(getSelection())) return;
     const row = event.target.closest("[data-run]");
@@ -200,6 +233,11 @@ export function Runs() {
           chosen={filter.statuses}
           onChange={(statuses) => change({ status: statuses.join(",") })}
         />
+        <StoreSelect
+          stores={stores}
+          store={filter.store}
+          onChange={(store) => change({ store })}
+        />
         {filter.agent && (
           <button type="button" class="chip" onClick={() => change({ agent: "" })}>
             Agent {filter.agent} <Icon name="close" size={11} />
@@ -216,6 +254,12 @@ export function Runs() {
       </div>
       {table.problem && rows.length > 0 && (
         <Notice>This list may be out of date: {table.problem.message}</Notice>
+      )}
+      {away.length > 0 && (
+        <Notice>
+          {away.join(", ")} {away.length > 1 ? "do" : "does"} not answer: runs of{" "}
+          {away.length > 1 ? "these stores are" : "this store are"} missing here.
+        </Notice>
       )}
       {table.damaged.length > 0 && (
         <Notice>

@@ -78,6 +78,11 @@ function RunRowBody({ run, index, isSelected }) {
           {run.agent_id}
         </a>
         <code class="faint">{shortId(run.run_id)}</code>
+        {run.store && (
+          <span class="row-store" title={`Store ${run.store}`}>
+            {run.store}
+          </span>
+        )}
       </div>
       <div class="td td-progress" role="cell">
         <Progress run={run} />

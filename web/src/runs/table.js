@@ -32,6 +32,7 @@ export class RunTable {
     this.rows = [];
     this.counts = null;
     this.damaged = [];
+    this.stores = [];
     this.next = null;
     this.problem = null;
     this.phase = "loading";
@@ -47,7 +48,7 @@ export class RunTable {
     clearTimeout(this.counting);
   }
 
-  /** filter: {statuses: [], agent, q, sort, order} */
+  /** filter: {statuses: [], agent, q, sort, order, store} */
   async load(filter) {
     this.close();
     const abort = new AbortController();
@@ -68,6 +69,7 @@ export class RunTable {
       this.byId = new Map(page.runs.map((run) => [run.run_id, run]));
       this.counts = page.counts;
       this.damaged = page.damaged ?? [];
+      this.stores = page.stores ?? [];
       this.next = page.next_cursor;
       this.problem = null;
       this.phase = "ready";
@@ -83,8 +85,9 @@ export class RunTable {
   }
 
   #fetch(abort, cursor, limit) {
-    const { statuses, agent, q, sort, order } = this.filter;
+    const { statuses, agent, q, sort, order, store } = this.filter;
     const values = {
+      store,
       status: statuses.join(","),
       agent,
       q,
@@ -134,7 +137,8 @@ export class RunTable {
   }
 
   #fits(run) {
-    const { statuses, agent, q } = this.filter;
+    const { statuses, agent, q, store } = this.filter;
+    if (store && run.store !== store) return false;
     if (run.parent_id && !agent && !q) return false;
     if (statuses.length && !statuses.includes(run.status)) return false;
     if (agent && run.agent_id !== agent) return false;
@@ -163,7 +167,8 @@ export class RunTable {
 
   applyCounts(counts) {
     if (!this.filter || this.phase === "loading") return;
-    if (!this.filter.agent && !this.filter.q) {
+    // Of several stores each tells its own.
+    if (!this.filter.agent && !this.filter.q && !counts.store) {
       this.counts = counts;
       this.touch();
       return;
