@@ -195,6 +195,15 @@ struct admission_room admission_look(void)
     };
 }
 
+struct admission_room admission_share(struct admission_room room, size_t shares)
+{
+    int64_t count = shares < 2 ? 1 : (int64_t)shares;
+    room.descriptors = room.descriptors < 0 ? -1 : room.descriptors / count;
+    room.free_bytes = room.free_bytes < 0 ? -1 : room.free_bytes / count;
+    room.free_tasks = room.free_tasks < 0 ? -1 : room.free_tasks / count;
+    return room;
+}
+
 /** Loops that fit; -1 = any number. */
 static int64_t fitting(int64_t room, int64_t spare, int64_t each)
 {

@@ -37,6 +37,10 @@ void admission_raise_descriptors(void);
 /** Look at the machine. */
 struct admission_room admission_look(void);
 
+/** The part of one of several orchestrators of this process. @param shares 0 = it is the only one
+ */
+struct admission_room admission_share(struct admission_room room, size_t shares);
+
 /**
  * The maximum number of loops.
  * @param wanted by option; 0 = as many as there is room for

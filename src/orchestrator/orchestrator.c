@@ -71,7 +71,7 @@ void orchestrator_wait(struct orchestrator *orchestrator, int64_t longest_ns)
 
 static void check_machine(struct orchestrator *orchestrator)
 {
-    struct admission_room room = admission_look();
+    struct admission_room room = admission_share(admission_look(), orchestrator->options.shares);
     pthread_mutex_lock(&orchestrator->lock);
     orchestrator->admission =
         admission_decide(orchestrator->options.max_loops, orchestrator->running, &room);

@@ -50,6 +50,7 @@ struct orchestrator_options {
     const char *config_folder; /**< where a user's rondo.yaml may be; or NULL */
     const char *prices_file;   /**< or NULL */
     uint64_t max_loops;        /**< executed at once; 0 = what descriptors and memory allow */
+    size_t shares;             /**< orchestrators of this process that share those; 0 = one */
     uint64_t max_queue;        /**< 0 = ORCHESTRATOR_DEFAULT_QUEUE */
     int64_t drain_ns; /**< at the end: time for iterations under way; 0 = default, -1 = none */
     int64_t close_after_ns; /**< 0 = default */

@@ -10,13 +10,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-/** Where an address begins in a word: "ADDRESS" or "--OPTION=ADDRESS". @return NULL = there is none
- */
+/** Where an address begins in a word: "ADDRESS", "--OPTION=ADDRESS", "NAME=ADDRESS" or
+ *  "--OPTION=NAME=ADDRESS". @return NULL = there is none */
 static char *find_address(char *word)
 {
-    char *value = strncmp(word, "--", 2) == 0 ? strchr(word, '=') : NULL;
-    char *address = value == NULL ? word : value + 1;
-    return store_database_is_address(address) ? address : NULL;
+    char *at = word;
+    for (int i = 0; i < 3 && at != NULL; i++) {
+        if (store_database_is_address(at)) {
+            return at;
+        }
+        at = strchr(at, '=');
+        at = at == NULL ? NULL : at + 1;
+    }
+    return NULL;
 }
 
 bool arguments_hide_passwords(int argc, char **argv)

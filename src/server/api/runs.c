@@ -296,7 +296,7 @@ static bool load(struct call *call, struct run_page *page)
 
 /* ---- Of all stores --------------------------------------------------------------------------- */
 
-struct listing {
+struct run_parts {
     struct run_page *pages; /* one for each store that the caller reaches */
     size_t count;
 };
@@ -311,7 +311,7 @@ static bool comes_before(const struct run_page *a, const struct run_page *b)
 }
 
 /** @return the part whose next run is shown next; NULL: there are no more */
-static struct run_page *next_part(const struct listing *listing)
+static struct run_page *next_part(const struct run_parts *listing)
 {
     struct run_page *first = NULL;
     for (size_t i = 0; i < listing->count; i++) {
@@ -323,7 +323,8 @@ static struct run_page *next_part(const struct listing *listing)
     return first;
 }
 
-static void write_runs(struct call *call, const struct listing *listing, struct json_writer *writer)
+static void write_runs(struct call *call, const struct run_parts *listing,
+                       struct json_writer *writer)
 {
     bool is_over = false;
     json_begin_array(writer, "runs");
@@ -358,7 +359,7 @@ static bool next_begin(struct run_page *page, struct store_run_place *ret_place)
     return true;
 }
 
-static void write_cursor(const struct call *call, const struct listing *listing,
+static void write_cursor(const struct call *call, const struct run_parts *listing,
                          struct json_writer *writer)
 {
     auto_buf struct buf cursor = {0};
@@ -378,7 +379,7 @@ static void write_cursor(const struct call *call, const struct listing *listing,
     json_write_string(writer, "next_cursor", cursor.len == 0 ? NULL : buf_string(&cursor));
 }
 
-static void write_counts(const struct listing *listing, struct json_writer *writer)
+static void write_counts(const struct run_parts *listing, struct json_writer *writer)
 {
     struct store_run_counts sum = {0};
     auto_buf struct buf json = {0};
@@ -393,7 +394,7 @@ static void write_counts(const struct listing *listing, struct json_writer *writ
     json_write_raw(writer, "counts", buf_string(&json));
 }
 
-static void write_damaged(const struct listing *listing, struct json_writer *writer)
+static void write_damaged(const struct run_parts *listing, struct json_writer *writer)
 {
     auto_buf struct buf all = {0};
     buf_append_string(&all, "[");
@@ -408,7 +409,7 @@ static void write_damaged(const struct listing *listing, struct json_writer *wri
     json_write_raw(writer, "damaged", buf_string(&all));
 }
 
-static void answer_list(struct call *call, const struct listing *listing)
+static void answer_list(struct call *call, const struct run_parts *listing)
 {
     struct json_writer writer = call_json(call, 200);
     json_begin_object(&writer, NULL);
@@ -425,7 +426,7 @@ static void answer_list(struct call *call, const struct listing *listing)
 void handle_list_runs(struct call *call)
 {
     bool is_good = true;
-    struct listing listing = {.count = call_spans_stores(call) ? call->reached_count : 1};
+    struct run_parts listing = {.count = call_spans_stores(call) ? call->reached_count : 1};
     listing.pages = memory_new_zero(listing.count, sizeof(*listing.pages));
     for (size_t i = 0; i < listing.count && is_good; i++) {
         struct run_page *page = &listing.pages[i];

@@ -82,3 +82,11 @@ Feature: Servers have names, pools and one queue
     When I am on machine 2
     And a server with `--name there --pool linux --shared-folder . --listen 127.0.0.1:0`
     Then "/v1/runs" soon mentions "max_iterations"
+
+  Scenario: Stores that cannot be served side by side are refused
+    When I run `rondo serve --store a=one.db --store a=two.db --listen 127.0.0.1:0`
+    Then the exit code is 2
+    And stderr mentions "two stores have the name a"
+    When I run `rondo serve --store a=one.db --store b=one.db --listen 127.0.0.1:0`
+    Then the exit code is 2
+    And stderr mentions "a and b are the same store"

@@ -53,6 +53,16 @@ TEST(one_loop_is_always_admitted)
     assert_int_equal(admission_decide(5, 0, &room).max_loops, 1);
 }
 
+TEST(several_orchestrators_share_what_there_is)
+{
+    struct admission_room room = {.descriptors = 1200, .free_bytes = -1, .free_tasks = 900};
+    struct admission_room share = admission_share(room, 3);
+    assert_int_equal(share.descriptors, 400);
+    assert_int_equal(share.free_bytes, -1);
+    assert_int_equal(share.free_tasks, 300);
+    assert_int_equal(admission_share(room, 0).descriptors, 1200);
+}
+
 TEST(numbers_of_the_kernel_are_read)
 {
     static const char text[] = "MemTotal:  100 kB\nMemAvailable:       42 kB\n";

@@ -118,6 +118,7 @@ static int start_orchestrator(struct serving *serving, struct rondo_error *err)
         .log = parts_log,
         .is_quiet = values->wants_quiet != 0,
         .name = values->name == NULL ? own_name : values->name,
+        .shares = serving->store_count,
         .pool = values->pool,
         .shared_folders = (const char *const *)values->shared_folders,
         .on_settled = run_settled,
@@ -154,7 +155,7 @@ static void stop_memories(struct serving *serving)
 static int start_duty(struct serving *serving, struct rondo_error *err)
 {
     const struct serve_values *values = serving->values;
-    if (values->roles == NULL) {
+    if (values->roles == NULL || serving->first != serving) {
         return 0;
     }
     struct duty_options options = {
@@ -298,7 +299,7 @@ static bool receive_hook(void *context, const char *name, const struct source_de
 static void publish_address(const struct serving *serving)
 {
     auto_buf struct buf url = {0};
-    const char *address = server_address(serving->server, 0);
+    const char *address = server_address(serving->front->server, 0);
     if (serving->values->url != NULL) {
         buf_append_string(&url, serving->values->url);
     } else if (address != NULL) {
@@ -319,13 +320,16 @@ static int start_server(struct serving *serving, struct rondo_error *err)
         .policy_path = serving->policy_path,
         .store_path = serving->session.store_path,
         .workspace = serving->workspace,
+        .store_label = serving->label,
+        .store_labels = serving->labels,
+        .front = serving->front == serving ? NULL : serving->front->server,
         .listen = listen_of(values),
         .hosts = (const char *const *)values->hosts,
         .needs_token = parts_why_tokens(values) != NULL,
         .max_connections = (unsigned)values->max_connections,
         .requests_per_second = (unsigned)values->rate,
         .receive_hook = receive_hook,
-        .hook_context = serving,
+        .hook_context = serving->first,
         .intake = serving->duty == NULL ? NULL : duty_intake(serving->duty),
         .log = parts_log,
         .audit = values->wants_quiet != 0 ? NULL : audit_line,
@@ -355,15 +359,16 @@ int parts_start(struct serving *serving, struct rondo_error *err)
     r = r < 0 ? r : start_memories(serving, err);
     r = r < 0 ? r : start_duty(serving, err);
     r = r < 0 ? r : start_work(serving, err);
-    r = r < 0 ? r : start_server(serving, err);
-    return r < 0 ? r
-                 : quiet_watch_start(runtime_writer(serving->session.runtime), 0, &serving->quiet,
-                                     err);
+    struct writer *writer = runtime_writer(serving->session.runtime);
+    r = r < 0 ? r : quiet_watch_start(writer, 0, &serving->quiet, err);
+    /* The last: of several stores, requests come as soon as it is there. */
+    return r < 0 ? r : start_server(serving, err);
 }
 
-void parts_stop(struct serving *serving)
+void parts_drain(struct serving *serving)
 {
     quiet_watch_stop(serving->quiet);
+    serving->quiet = NULL;
     if (serving->server != NULL) {
         server_drain(serving->server);
     }
@@ -375,6 +380,10 @@ void parts_stop(struct serving *serving)
     if (serving->orchestrator != NULL) {
         orchestrator_drain(serving->orchestrator);
     }
+}
+
+void parts_stop(struct serving *serving)
+{
     set_told(serving, NULL);
     server_stop(serving->server);
     set_woken(serving, NULL);

@@ -9,6 +9,8 @@
 #include "cli/framework/session.h"
 
 #include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /** Where it listens when nothing is said. */
@@ -33,7 +35,7 @@ struct serve_values {
     char *pool;
     char **shared_words;
     char **shared_folders; /* the same, canonical; NULL = none */
-    char *store;
+    char **stores;         /* "ADDRESS" or "NAME=ADDRESS"; NULL = the default */
     int64_t lease_ns;
     int64_t wants_quiet;
     char *work; /* file of repositories whose issues are worked on; or NULL */
@@ -49,9 +51,16 @@ struct serve_values {
     int64_t queue_rule;
 };
 
-/** The parts, in the order in which they start. */
+/** The parts of one store, in the order in which they start. */
 struct serving {
     const struct serve_values *values;
+    const char *address;       /* of the store, as it was given; NULL = the default */
+    const char *label;         /* its name; NULL = it is the only store */
+    const char *const *labels; /* of all */
+    size_t store_count;
+    struct serving *first; /* that of the first store, which has the roles on duty */
+    struct serving *front; /* whose server listens */
+    bool is_open;          /* its parts were started, by parts_start() */
     struct session session;
     struct http_client *http;
     struct metrics *metrics;
@@ -82,8 +91,9 @@ void parts_log_unless_quiet(const struct serving *serving, const char *line);
 /** Why everybody needs a token; NULL: this user's own programs need none. */
 const char *parts_why_tokens(const struct serve_values *values);
 
-/** Bottom up. What was started is ended by parts_stop() also after a failure. */
+/** Bottom up. What was started is ended by the next two also after a failure. */
 int parts_start(struct serving *serving, struct rondo_error *err);
-/** Top down: readers and senders of webhooks are told, no more events, runs are parked, what is
- *  left is sent. */
+/** Top down: readers and senders of webhooks are told, no more events, runs are parked. */
+void parts_drain(struct serving *serving);
+/** After parts_drain() of all stores, the front first: what is left is sent. */
 void parts_stop(struct serving *serving);

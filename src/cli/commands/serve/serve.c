@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "cli/commands/serve/parts.h"
+#include "cli/commands/serve/served.h"
 #include "cli/commands/work/queues.h"
 #include "cli/framework/command.h"
 #include "cli/framework/common_options.h"
@@ -175,8 +176,9 @@ static void log_addresses(const struct serving *serving)
     for (size_t i = 0; (address = server_address(serving->server, i)) != NULL; i++) {
         auto_buf struct buf line = {0};
         bool is_socket = strncmp(address, "unix:", 5) == 0;
-        buf_printf(&line, "serving %s on %s%s", serving->session.store_name,
-                   is_socket ? "" : "http://", address);
+        buf_printf(&line, "serving %s%s on %s%s", serving->session.store_name,
+                   serving->store_count > 1 ? " and other stores" : "", is_socket ? "" : "http://",
+                   address);
         parts_log_unless_quiet(serving, buf_string(&line));
         if (!is_local(address)) {
             is_reachable = true;
@@ -187,9 +189,9 @@ static void log_addresses(const struct serving *serving)
 }
 
 /** What `systemctl status` shows. */
-static bool notify_status(const struct serving *serving, const char *first)
+static bool notify_status(struct served *served, const char *first)
 {
-    struct orchestrator_state state = orchestrator_state(serving->orchestrator);
+    struct orchestrator_state state = served_state(served);
     char text[160];
     snprintf(text, sizeof(text),
              "%sSTATUS=%" PRIu64 " running, %" PRIu64 " queued, %" PRIu64 " paused", first,
@@ -208,15 +210,16 @@ static struct timespec next_turn(const struct serving *serving, bool has_manager
 }
 
 /** Until a signal requests the end. Only this thread takes these signals. */
-static void wait_for_end(struct serving *serving, const sigset_t *signals)
+static void wait_for_end(struct served *served, const sigset_t *signals)
 {
     const char *watchdog = notify_watchdog_ns() > 0 ? "WATCHDOG=1\n" : "";
     int signal_number;
     do {
-        struct timespec turn = next_turn(serving, notify_status(serving, watchdog));
+        struct timespec turn = next_turn(served->front, notify_status(served, watchdog));
         signal_number = sigtimedwait(signals, NULL, &turn);
     } while (signal_number < 0 && (errno == EAGAIN || errno == EINTR));
-    parts_log_unless_quiet(serving, "shutting down: runs are parked and resume at the next start");
+    parts_log_unless_quiet(served->front,
+                           "shutting down: runs are parked and resume at the next start");
 }
 
 /** A second signal ends the process at once: what was committed is safe. */
@@ -228,7 +231,7 @@ static void end_at_once(const sigset_t *signals)
     pthread_sigmask(SIG_UNBLOCK, signals, NULL);
 }
 
-static int serve(struct serving *serving)
+static int serve(struct served *served)
 {
     sigset_t signals;
     sigemptyset(&signals);
@@ -238,19 +241,19 @@ static int serve(struct serving *serving)
     pthread_sigmask(SIG_BLOCK, &signals, NULL); /* Inherited by every thread of the parts. */
     struct rondo_error err = {0};
     int exit_code = EXIT_OK;
-    if (parts_start(serving, &err) < 0) {
+    if (served_start(served, &err) < 0) {
         exit_code = report_error(&err);
         if (err.code == RONDO_ERR_BUSY) {
             exit_code = EXIT_OTHER; /* An address is taken: no run is held by anybody. */
         }
     } else {
-        log_addresses(serving);
-        notify_status(serving, "READY=1\n");
-        wait_for_end(serving, &signals);
+        log_addresses(served->front);
+        notify_status(served, "READY=1\n");
+        wait_for_end(served, &signals);
     }
     notify_send("STOPPING=1");
     end_at_once(&signals);
-    parts_stop(serving);
+    served_stop(served);
     return exit_code;
 }
 
@@ -268,35 +271,22 @@ static int read_work(struct serving *serving, struct rondo_error *err)
 
 static int open_and_serve(const struct serve_values *values)
 {
-    struct serving serving = {.values = values,
-                              .lock = PTHREAD_MUTEX_INITIALIZER,
-                              .audit_lock = PTHREAD_MUTEX_INITIALIZER};
     struct rondo_error err = {0};
-    struct session_options options = {.store = values->store,
-                                      .access = STORE_CREATING,
-                                      .needs_runtime = true,
-                                      .lease_ns = values->lease_ns};
-    if (read_work(&serving, &err) < 0 || session_open(&options, &serving.session, &err) < 0) {
-        work_file_free(serving.work_file);
+    struct served *served = NULL;
+    if (served_new(values, &served, &err) < 0) {
         return report_error(&err);
     }
-    serving.config_folder = session_config_folder();
-    serving.policy_path = watch_path_of_store(serving.session.store_path);
-    /* opens: the server's own workspace */
-    serving.workspace = realpath(values->workspace == NULL ? "." : values->workspace, NULL);
-    int exit_code;
-    if (serving.workspace == NULL) {
+    int exit_code = EXIT_OK;
+    if (served->workspace == NULL) {
         exit_code =
             report_failure(EXIT_USAGE, "--workspace: %s is not a folder", values->workspace);
+    } else if (read_work(&served->items[0], &err) < 0 || served_open(served, &err) < 0) {
+        exit_code = report_error(&err);
     } else {
-        report_shown_home(serving.workspace);
-        exit_code = serve(&serving);
+        report_shown_home(served->workspace);
+        exit_code = serve(served);
     }
-    session_close(&serving.session);
-    work_file_free(serving.work_file);
-    free(serving.config_folder);
-    free(serving.policy_path);
-    free(serving.workspace);
+    served_free(served);
     return exit_code;
 }
 

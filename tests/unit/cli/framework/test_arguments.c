@@ -32,3 +32,17 @@ TEST(a_password_is_read_and_not_shown)
     free(argv[2]);
     free(argv[3]);
 }
+
+TEST(an_address_after_the_name_of_its_store_is_overwritten_too)
+{
+    (void)state;
+    char name[] = "rondo";
+    char word[] = "acme=postgresql://me:sesame@db/a";
+    char joined[] = "--store=acme=postgresql://me:sesame@db/a";
+    char *argv[] = {name, word, joined, NULL};
+    assert_true(arguments_hide_passwords(3, argv));
+    assert_string_equal(word, "acme=postgresql://me@db/a");
+    assert_string_equal(joined, "--store=acme=postgresql://me@db/a");
+    free(argv[1]);
+    free(argv[2]);
+}
