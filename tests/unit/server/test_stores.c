@@ -358,7 +358,7 @@ TEST_WITH(a_stream_ends_when_a_store_comes_and_keeps_its_place, setup_one_away, 
     expect_text(fd, &first, "id: main:0,acme:1\n");
     open_other(two, false);
     put_run(two->other, 11);
-    put_run(two->front, 10); /* Its event wakes the stream. */
+    put_run(two->front, 10);                  /* Its event wakes the stream. */
     expect_text(fd, &first, "\r\n0\r\n\r\n"); /* its last chunk */
     assert_null(strstr(buf_string(&first), "00000011-"));
     close(fd);
