@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
--- How many runs there are, as triggers keep it: whatever writes runs, the counts are right. It follows the
--- other functions of schema.sql.
+-- What triggers keep for lists: how many runs there are, and what those that have ended are ordered by. It
+-- follows the other functions of schema.sql. No trigger is of a column that each commit sets: to look at a
+-- trigger's condition, or at a generated column, costs a statement as much as a tenth of a commit.
 --
 -- A row of run_counts that each end of a run changed would make the commits of all loops wait for one
 -- another. So changes are appended, and now and then one transaction adds them to the counts.
@@ -47,3 +48,16 @@ CREATE TRIGGER note_changed AFTER UPDATE OF agent_id, status, pause, parent ON {
   WHEN (OLD.status <> NEW.status OR (OLD.pause > 0) <> (NEW.pause > 0)
     OR OLD.agent_id <> NEW.agent_id OR OLD.parent <> NEW.parent)
   EXECUTE FUNCTION {s}.note_count();
+
+-- What a run that has ended is ordered by.
+CREATE FUNCTION {s}.settle_run() RETURNS trigger LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+  NEW.ended_updated_ns := CASE WHEN NEW.status <> 0 THEN NEW.updated_ns END;
+  NEW.ended_iteration := CASE WHEN NEW.status <> 0 THEN NEW.iteration END;
+  NEW.ended_tokens := CASE WHEN NEW.status <> 0 THEN NEW.tokens END;
+  NEW.ended_cost_micro := CASE WHEN NEW.status <> 0 THEN NEW.cost_micro END;
+  NEW.ended_warnings := CASE WHEN NEW.status <> 0 THEN NEW.warnings END;
+  RETURN NEW;
+END $$;
+CREATE TRIGGER settle BEFORE INSERT OR UPDATE OF status ON {s}.runs
+  FOR EACH ROW EXECUTE FUNCTION {s}.settle_run();

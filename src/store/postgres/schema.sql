@@ -68,12 +68,12 @@ CREATE TABLE {s}.runs (
   last_position bigint NOT NULL,
   last_checkpoint bigint NOT NULL,
   claimed_by text COLLATE "C" NOT NULL DEFAULT '', -- the role of the database that claimed it last
-  -- What commits change, once they change it no more: lists ordered by it have indexes of these.
-  ended_updated_ns bigint GENERATED ALWAYS AS (CASE WHEN status <> 0 THEN updated_ns END) STORED,
-  ended_iteration bigint GENERATED ALWAYS AS (CASE WHEN status <> 0 THEN iteration END) STORED,
-  ended_tokens bigint GENERATED ALWAYS AS (CASE WHEN status <> 0 THEN tokens END) STORED,
-  ended_cost_micro bigint GENERATED ALWAYS AS (CASE WHEN status <> 0 THEN cost_micro END) STORED,
-  ended_warnings bigint GENERATED ALWAYS AS (CASE WHEN status <> 0 THEN warnings END) STORED
+  -- What commits change, once the run has ended: for indexes of lists, see settle_run().
+  ended_updated_ns bigint,
+  ended_iteration bigint,
+  ended_tokens bigint,
+  ended_cost_micro bigint,
+  ended_warnings bigint
 -- A commit of a run that has not ended changes no column that an index has, so with free room in its
 -- page it touches no index.
 ) WITH (fillfactor = 60);
@@ -663,13 +663,17 @@ BEGIN
       alive_ns = CASE WHEN x.owner = '' THEN x.alive_ns ELSE now END,
       alive_monotonic_ns = CASE WHEN x.owner = '' THEN x.alive_monotonic_ns
         ELSE coalesce(p_monotonic, 0) END,
-      updated_ns = now,
-      ended_ns = CASE WHEN p_status = 0 THEN 0 WHEN x.ended_ns <> 0 THEN x.ended_ns ELSE now END,
-      status = p_status, iteration = p_iteration, iteration_limit = p_limit,
+      updated_ns = now, iteration = p_iteration, iteration_limit = p_limit,
       conditions_met = p_met, conditions_total = p_total, tokens = p_tokens, cost_micro = p_cost,
-      warnings = p_warnings, pause = p_pause, last_seq = x.last_seq + n,
+      warnings = p_warnings, last_seq = x.last_seq + n,
       last_position = r.last_position, last_checkpoint = r.last_checkpoint
     WHERE x.key = r.key;
+  -- Triggers and indexes look at these, which most commits do not change.
+  IF p_status <> 0 OR r.status <> 0 OR p_pause <> r.pause THEN
+    UPDATE {s}.runs x SET status = p_status, pause = p_pause,
+        ended_ns = CASE WHEN p_status = 0 THEN 0 WHEN x.ended_ns <> 0 THEN x.ended_ns ELSE now END
+      WHERE x.key = r.key;
+  END IF;
 END $$;
 
 -- Ids of a run's letters ascend in the order of their commits: each is given under the row's lock.
@@ -688,35 +692,6 @@ BEGIN
     RAISE EXCEPTION 'there is no run %', p_id USING ERRCODE = 'RD001';
   END IF;
   INSERT INTO {s}.letters (run, time_ns, kind, data) VALUES (k, {s}.moment(p_now), p_kind, p_data);
-END $$;
-
-CREATE FUNCTION {s}.record_policy(p_time bigint, p_source bytea, p_digest text, p_how text,
-  p_author bytea, p_text bytea, OUT number bigint, OUT is_new boolean)
-LANGUAGE plpgsql VOLATILE AS $$
-DECLARE c record;
-BEGIN
-  FOR i IN 1..2 LOOP
-    SELECT x.number, x.digest INTO c FROM {s}.policy_changes x WHERE x.source = p_source
-      ORDER BY x.number DESC LIMIT 1;
-    IF FOUND AND c.digest = p_digest THEN
-      number := c.number;
-      is_new := false;
-      RETURN;
-    END IF;
-    IF session_user <> current_user THEN
-      PERFORM {s}.demand(3, 'change policies');
-      IF NOT {s}.sees_all() THEN
-        RAISE EXCEPTION 'the role % may not change policies: it needs rights for all agents',
-          session_user USING ERRCODE = 'RD006';
-      END IF;
-    END IF;
-    -- Looked at again under the lock, which also keeps numbers without gaps.
-    LOCK TABLE {s}.policy_changes IN SHARE ROW EXCLUSIVE MODE;
-  END LOOP;
-  INSERT INTO {s}.policy_texts VALUES (p_digest, p_text) ON CONFLICT DO NOTHING;
-  SELECT coalesce(max(x.number), 0) + 1 INTO number FROM {s}.policy_changes x;
-  INSERT INTO {s}.policy_changes VALUES (number, p_time, p_source, p_digest, p_how, p_author);
-  is_new := true;
 END $$;
 
 -- Kinds are those of enum store_change_kind; a condition of -1 is none.

@@ -32,6 +32,11 @@ ALTER TABLE {s}.runs
   ADD COLUMN ended_tokens bigint GENERATED ALWAYS AS (CASE WHEN status <> 0 THEN tokens END) STORED,
   ADD COLUMN ended_cost_micro bigint GENERATED ALWAYS AS (CASE WHEN status <> 0 THEN cost_micro END) STORED,
   ADD COLUMN ended_warnings bigint GENERATED ALWAYS AS (CASE WHEN status <> 0 THEN warnings END) STORED;
+-- The table was written anew for them once; from here on settle_run() gives them their values.
+ALTER TABLE {s}.runs
+  ALTER COLUMN ended_updated_ns DROP EXPRESSION, ALTER COLUMN ended_iteration DROP EXPRESSION,
+  ALTER COLUMN ended_tokens DROP EXPRESSION, ALTER COLUMN ended_cost_micro DROP EXPRESSION,
+  ALTER COLUMN ended_warnings DROP EXPRESSION;
 CREATE INDEX runs_by_status ON {s}.runs (status, created_ns, id);
 CREATE INDEX runs_ordered_by_agent ON {s}.runs (agent_id, id);
 CREATE INDEX runs_ordered_by_status ON {s}.runs (status, id);

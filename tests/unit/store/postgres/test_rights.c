@@ -78,6 +78,7 @@ static const struct expectation functions[] = {
     {"sees_key", 4},
     {"sees_owner", 1},
     {"sees_run", 1},
+    {"settle_run", 4},
     {"this_system", 1},
     {"was_claimed", 2},
 };
