@@ -34,6 +34,8 @@ struct journal_reader {
     struct reader_row rows[READER_BATCH];
     size_t row_count;
     size_t next;
+    bool has_all;     /* the last fetch ended where the store did, and nobody has waited since */
+    uint64_t reached; /* position up to which it saw everything */
     struct journal_entry entry;
     struct json_object *root;
 };
@@ -103,42 +105,65 @@ static int hand_out(struct journal_reader *reader, const struct journal_entry **
     return r < 0 ? r : 1;
 }
 
+/** Fetch what there is. The position is read first: what comes later ends a wait at once. */
 static int fetch(struct journal_reader *reader, struct rondo_error *err)
 {
-    drop_rows(reader);
     struct store *store = writer_store(reader->writer);
-    return store->ops->read_events(store, reader->run_id, reader->after, READER_BATCH, keep_row,
-                                   reader, err);
+    uint64_t position = 0;
+    drop_rows(reader);
+    reader->has_all = false;
+    int r = store->ops->last_position(store, &position, err);
+    if (r == 0) {
+        r = store->ops->read_events(store, reader->run_id, reader->after, READER_BATCH, keep_row,
+                                    reader, err);
+    }
+    if (r == 0) {
+        size_t count = reader->row_count;
+        uint64_t last = count > 0 ? reader->rows[count - 1].position : 0;
+        reader->has_all = count < READER_BATCH;
+        reader->reached = last > position ? last : position;
+    }
+    return r;
+}
+
+/** When a call of journal_reader_next() has to return. */
+struct reader_wait {
+    int64_t deadline_ns;
+    struct cancel *cancel;
+    uint64_t rings; /* as it began */
+};
+
+/** How long the caller may still wait; 0 = it must not. */
+static int64_t time_left(const struct journal_reader *reader, const struct reader_wait *wait)
+{
+    int64_t left_ns = wait->deadline_ns - clock_monotonic(clock_system());
+    bool must_end = cancel_is_set(wait->cancel) || wait->rings != writer_rings(reader->writer);
+    return left_ns <= 0 || must_end ? 0 : left_ns;
 }
 
 int journal_reader_next(struct journal_reader *reader, int64_t timeout_ns, struct cancel *cancel,
                         const struct journal_entry **ret_entry, struct rondo_error *err)
 {
-    const struct clock *clock = clock_system();
-    int64_t deadline = clock_monotonic(clock) + timeout_ns;
-    uint64_t rings = writer_rings(reader->writer);
-    for (;;) {
-        if (reader->next < reader->row_count) {
-            return hand_out(reader, ret_entry, err);
+    const struct reader_wait wait = {
+        .deadline_ns = clock_monotonic(clock_system()) + timeout_ns,
+        .cancel = cancel,
+        .rings = writer_rings(reader->writer),
+    };
+    while (reader->next == reader->row_count) {
+        int64_t left_ns = time_left(reader, &wait);
+        if (left_ns > 0 && reader->has_all) {
+            reader->has_all = false;
+            writer_wait(reader->writer, reader->reached, left_ns, cancel);
         }
-        struct store *store = writer_store(reader->writer);
-        uint64_t position = 0; /* read first: what comes later ends the wait below at once */
-        int r = store->ops->last_position(store, &position, err);
-        if (r == 0) {
-            r = fetch(reader, err);
-        }
+        int r = fetch(reader, err);
         if (r < 0) {
             return r;
         }
-        if (reader->row_count > 0) {
-            continue;
-        }
-        int64_t left = deadline - clock_monotonic(clock);
-        if (left <= 0 || cancel_is_set(cancel) || rings != writer_rings(reader->writer)) {
+        if (reader->row_count == 0 && time_left(reader, &wait) == 0) {
             return 0;
         }
-        writer_wait(reader->writer, position, left, cancel);
     }
+    return hand_out(reader, ret_entry, err);
 }
 
 struct visiting {

@@ -2,8 +2,10 @@
 /* Reading: backfill and live, in order, each event once. */
 #include "journal/reader.h"
 
+#include "../../support/store/fault.h"
 #include "../../support/store/memory_store.h"
 #include "base/cancel.h"
+#include "base/clock.h"
 #include "support/test.h"
 
 #include <pthread.h>
@@ -164,6 +166,42 @@ TEST_WITH(a_waiting_reader_is_woken_by_a_commit, set_up, tear_down)
     assert_int_equal(entry->event.seq, 1);
     pthread_join(thread, NULL);
     journal_reader_free(reader);
+}
+
+static enum store_fault count_fetches(void *context, const char *operation, uint64_t call,
+                                      int *ret_code)
+{
+    (void)call;
+    (void)ret_code;
+    *(unsigned *)context += strcmp(operation, "read_events") == 0;
+    return STORE_FAULT_NONE;
+}
+
+TEST_WITH(a_reader_that_has_seen_all_waits_before_it_fetches_again, set_up, tear_down)
+{
+    struct journal_fixture *fixture = *state;
+    const struct journal_entry *entry = NULL;
+    unsigned fetches = 0;
+    const struct store_fault_plan plan = {.decide = count_fetches, .context = &fetches};
+    struct store *counted = store_fault_new(fixture->store, &plan);
+    struct writer *writer = writer_new(counted);
+    append(fixture, RUN_A, 1, "t", "{}");
+    struct journal_reader *reader = journal_reader_new(writer, RUN_A, 0);
+    assert_int_equal(journal_reader_next(reader, 0, NULL, &entry, NULL), 1);
+    assert_int_equal(fetches, 1);
+    assert_int_equal(journal_reader_next(reader, NS_PER_MS, NULL, &entry, NULL), 0);
+    assert_int_equal(fetches, 2);
+    /* One that must not wait looks. */
+    append(fixture, RUN_A, 2, "t", "{}");
+    assert_int_equal(journal_reader_next(reader, 0, NULL, &entry, NULL), 1);
+    assert_int_equal(fetches, 3);
+    /* What came since the last fetch, and by another process, ends the wait. */
+    append(fixture, RUN_A, 3, "t", "{}");
+    assert_int_equal(journal_reader_next(reader, 600 * NS_PER_S, NULL, &entry, NULL), 1);
+    assert_int_equal(fetches, 4);
+    journal_reader_free(reader);
+    writer_free(writer);
+    store_close(counted);
 }
 
 TEST_WITH(a_cancelled_reader_does_not_wait, set_up, tear_down)
