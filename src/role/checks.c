@@ -4,6 +4,7 @@
 
 #include "base/ascii.h"
 #include "base/limits.h"
+#include "base/text/labels.h"
 #include "base/text/pattern.h"
 #include "base/time/schedule.h"
 #include "rondo/error.h"
@@ -152,6 +153,14 @@ void check_cron(struct role_reader *reader, const struct yaml_node *node, const 
         reader_warning(reader, node,
                        "minute, hour, day, month, weekday: \"0 9 * * 1-5\", or @daily",
                        "this is not a cron expression: %s", problem);
+    }
+}
+
+void check_pool(struct role_reader *reader, const struct yaml_node *node, const char *text)
+{
+    struct rondo_error err = {0};
+    if (strlen(text) != node->len || labels_check(text, "pool", &err) < 0) {
+        reader_error(reader, node, "gpu,linux", "\"%.60s\" is no list of labels", text);
     }
 }
 

@@ -285,6 +285,12 @@ const struct role_shape role_shape_tool_search = {
 static const char *const sandboxes[] = {"namespace", "landlock", "none", NULL};
 
 static const struct role_field execution_fields[] = {
+    {.name = "pool",
+     .flags = FIELD_OWN | FIELD_NULLABLE,
+     .by_default = "null",
+     .check = check_pool,
+     .help = "Labels of the servers that may execute the runs, such as `gpu,linux`; `--pool` "
+             "replaces them. Conversations stay where they are"},
     {.name = "sandbox",
      .kind = FIELD_CHOICE,
      .flags = FIELD_OWN | FIELD_NULLABLE,

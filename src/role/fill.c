@@ -163,6 +163,7 @@ static char **dup_list(struct json_object *list)
 static void fill_execution(struct role *role, struct json_object *object)
 {
     role->sandbox = dup_text(object, "sandbox");
+    role->pool = dup_text(object, "pool");
     role->allows_network = object == NULL || json_get_bool(object, "network", true);
     role->allow_hosts = dup_list(json_member(object, "allow_hosts"));
     role->tool_timeout_seconds = get_number(object, "tool_timeout_seconds", 0);
@@ -283,6 +284,7 @@ void role_free(struct role *role)
         role->text,
         role->policy,
         role->sandbox,
+        role->pool,
         role->model.provider,
         role->model.name,
         role->model.base_url,

@@ -68,6 +68,7 @@ void check_docker_argument(struct role_reader *reader, const struct yaml_node *n
                            const char *text);
 void check_absolute(struct role_reader *reader, const struct yaml_node *node, const char *text);
 void check_cron(struct role_reader *reader, const struct yaml_node *node, const char *text);
+void check_pool(struct role_reader *reader, const struct yaml_node *node, const char *text);
 void check_zone(struct role_reader *reader, const struct yaml_node *node, const char *text);
 void check_condition_name(struct role_reader *reader, const struct yaml_node *node,
                           const char *text);

@@ -95,6 +95,7 @@ struct role {
     int64_t http_retries;        /**< execution: attempts at a model request; 0 = Rondo's */
     double http_retry_max_wait;  /**< execution: seconds; 0 = Rondo's */
     bool is_offline;             /**< security.sandbox.network: commands of tools have no network */
+    char *pool;    /**< Rondo's own: spec.execution.pool, labels of servers; or NULL */
     char *sandbox; /**< Rondo's own: spec.execution.sandbox: namespace, landlock, none; or
                         NULL = default */
 };

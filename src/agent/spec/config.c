@@ -526,6 +526,10 @@ static int fill_spec(const struct role *role, const struct agent_options *option
         return err->code;
     }
     set_limits(role, options, spec);
+    bool is_elsewhere = options->mode != AGENT_CHAT && !options->is_delegated;
+    if (is_elsewhere && role->pool != NULL && role->pool[0] != '\0') {
+        spec->pool = memory_dup_string(role->pool);
+    }
     if (role->sandbox != NULL) {
         enum sandbox_tier tier = SANDBOX_NAMESPACE;
         sandbox_tier_from_name(role->sandbox, &tier);

@@ -140,6 +140,31 @@ SCENE_TEST(the_price_of_a_file_stays_with_the_run)
     assert_int_equal(scene->agent->model->prices.output, 2000000);
 }
 
+SCENE_TEST(a_role_asks_for_its_pool_but_not_in_a_conversation)
+{
+    struct agent_scene *scene = *state;
+    static const struct {
+        enum agent_mode mode;
+        const char *pool;
+    } cases[] = {{AGENT_SINGLE, "gpu"}, {AGENT_AUTONOMOUS, "gpu"}, {AGENT_CHAT, NULL}};
+    struct role *role = scene_role(scene, "  execution: {pool: gpu}\n");
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct agent_options options = {.mode = cases[i].mode,
+                                        .prompt = "Do it.",
+                                        .workspace = scene->world->folder,
+                                        .system = "You test."};
+        struct loop_spec spec;
+        assert_int_equal(agent_spec(role, &options, &spec, NULL), 0);
+        if (cases[i].pool == NULL) {
+            assert_null(spec.pool);
+        } else {
+            assert_string_equal(spec.pool, cases[i].pool);
+        }
+        loop_spec_fini(&spec);
+    }
+    role_free(role);
+}
+
 SCENE_TEST(scripts_and_local_models_are_free)
 {
     struct agent_scene *scene = *state;

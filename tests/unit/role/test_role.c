@@ -372,7 +372,8 @@ TEST(a_file_can_have_everything_of_rondo_itself)
         "      - {name: quick, command: make quick, timeout_seconds: 5}\n"
         "      - {name: scan, tool: scan_all, server: scanner, arguments: {path: /a/b}}\n"
         "  policy: ./my.cedar\n"
-        "  execution: {sandbox: landlock, network: false, allow_hosts: [localhost, 10.0.0.1]}\n");
+        "  execution: {pool: \"gpu,linux\", sandbox: landlock, network: false, allow_hosts: "
+        "[localhost, 10.0.0.1]}\n");
     const struct role *role = reading.role;
     assert_int_equal(role->model.price_input_micro, 250000);
     assert_int_equal(role->model.price_output_micro, 2000000);
@@ -388,13 +389,23 @@ TEST(a_file_can_have_everything_of_rondo_itself)
     assert_string_equal(role->conditions[2].arguments, "{\"path\":\"/a/b\"}");
     assert_string_equal(role->policy, "./my.cedar");
     assert_string_equal(role->sandbox, "landlock");
+    assert_string_equal(role->pool, "gpu,linux");
     assert_false(role->allows_network);
     assert_string_equal(role->allow_hosts[1], "10.0.0.1");
     assert_null(role->allow_hosts[2]);
     expect_normal(&reading, "spec.execution",
-                  "{\"sandbox\":\"landlock\",\"network\":false,\"allow_hosts\":[\"localhost\","
+                  "{\"pool\":\"gpu,linux\",\"sandbox\":\"landlock\",\"network\":false,\"allow_"
+                  "hosts\":[\"localhost\","
                   "\"10.0.0.1\"]}");
     reading_fini(&reading);
+}
+
+TEST(a_pool_is_a_list_of_labels)
+{
+    (void)state;
+    assert_false(is_valid(HEAD "  execution: {pool: GPU}\n"));
+    assert_false(is_valid(HEAD "  execution: {pool: \"gpu;drop\"}\n"));
+    assert_true(is_valid(HEAD "  execution: {pool: \"gpu,linux\"}\n"));
 }
 
 TEST(exit_conditions_that_make_no_sense_are_refused)

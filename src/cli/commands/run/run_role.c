@@ -37,7 +37,7 @@ static int apply_options(struct role_values *values, struct loop_spec *spec,
     }
     if (given->pool != NULL) {
         free(spec->pool);
-        spec->pool = memory_dup_string(given->pool);
+        spec->pool = given->pool[0] == '\0' ? NULL : memory_dup_string(given->pool);
     }
     if (given->max_cost_micro > 0) {
         spec->max_cost_micro = given->max_cost_micro;
