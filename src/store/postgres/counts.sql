@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- What triggers keep for lists: how many runs there are, and what those that have ended are ordered by. It
 -- follows the other functions of schema.sql. No trigger is of a column that each commit sets: to look at a
--- trigger's condition, or at a generated column, costs a statement as much as a tenth of a commit.
+-- trigger's condition costs a statement a tenth of what a commit costs.
 --
 -- A row of run_counts that each end of a run changed would make the commits of all loops wait for one
 -- another. So changes are appended, and now and then one transaction adds them to the counts.
@@ -29,6 +29,7 @@ BEGIN
   ELSIF TG_OP = 'TRUNCATE' THEN
     DELETE FROM {s}.run_counts;
     DELETE FROM {s}.run_count_changes;
+    DELETE FROM {s}.ended_runs;
   ELSE
     INSERT INTO {s}.run_count_changes SELECT agent_id, status, pause > 0, parent = '',
       CASE TG_OP WHEN 'INSERT' THEN count(*) ELSE -count(*) END FROM changed GROUP BY 1, 2, 3, 4;
@@ -49,15 +50,19 @@ CREATE TRIGGER note_changed AFTER UPDATE OF agent_id, status, pause, parent ON {
     OR OLD.agent_id <> NEW.agent_id OR OLD.parent <> NEW.parent)
   EXECUTE FUNCTION {s}.note_count();
 
--- What a run that has ended is ordered by.
+-- Keep ended_runs.
 CREATE FUNCTION {s}.settle_run() RETURNS trigger LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
-  NEW.ended_updated_ns := CASE WHEN NEW.status <> 0 THEN NEW.updated_ns END;
-  NEW.ended_iteration := CASE WHEN NEW.status <> 0 THEN NEW.iteration END;
-  NEW.ended_tokens := CASE WHEN NEW.status <> 0 THEN NEW.tokens END;
-  NEW.ended_cost_micro := CASE WHEN NEW.status <> 0 THEN NEW.cost_micro END;
-  NEW.ended_warnings := CASE WHEN NEW.status <> 0 THEN NEW.warnings END;
-  RETURN NEW;
+  IF TG_OP <> 'INSERT' AND OLD.status <> 0 THEN
+    DELETE FROM {s}.ended_runs e WHERE e.run = OLD.key;
+  END IF;
+  IF TG_OP <> 'DELETE' AND NEW.status <> 0 THEN
+    INSERT INTO {s}.ended_runs VALUES (NEW.key, NEW.id, NEW.agent_id, NEW.parent, NEW.status, NEW.updated_ns,
+      NEW.iteration, NEW.tokens, NEW.cost_micro, NEW.warnings);
+  END IF;
+  RETURN NULL;
 END $$;
-CREATE TRIGGER settle BEFORE INSERT OR UPDATE OF status ON {s}.runs
-  FOR EACH ROW EXECUTE FUNCTION {s}.settle_run();
+CREATE TRIGGER settle_new AFTER INSERT ON {s}.runs FOR EACH ROW WHEN (NEW.status <> 0)
+  EXECUTE FUNCTION {s}.settle_run();
+CREATE TRIGGER settle AFTER DELETE OR UPDATE OF agent_id, parent, status ON {s}.runs FOR EACH ROW
+  EXECUTE FUNCTION {s}.settle_run();

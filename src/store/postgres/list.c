@@ -12,22 +12,12 @@
 #include "store/postgres/internal.h"
 #include "store/rules.h"
 
-/**
- * What each order compares. What commits change has no index: its index is of another column, which
- * has the value of a run that has ended.
- */
-static const struct {
-    const char *column;
-    const char *ended; /**< or NULL */
-} orders[STORE_ORDER_COUNT] = {
-    [STORE_BY_CREATED] = {"created_ns", NULL},
-    [STORE_BY_UPDATED] = {"updated_ns", "ended_updated_ns"},
-    [STORE_BY_AGENT] = {"agent_id", NULL},
-    [STORE_BY_STATUS] = {"status", NULL},
-    [STORE_BY_ITERATION] = {"iteration", "ended_iteration"},
-    [STORE_BY_TOKENS] = {"tokens", "ended_tokens"},
-    [STORE_BY_COST] = {"cost_micro", "ended_cost_micro"},
-    [STORE_BY_WARNINGS] = {"warnings", "ended_warnings"},
+/** What each order compares. */
+static const char *const columns[STORE_ORDER_COUNT] = {
+    [STORE_BY_CREATED] = "created_ns",  [STORE_BY_UPDATED] = "updated_ns",
+    [STORE_BY_AGENT] = "agent_id",      [STORE_BY_STATUS] = "status",
+    [STORE_BY_ITERATION] = "iteration", [STORE_BY_TOKENS] = "tokens",
+    [STORE_BY_COST] = "cost_micro",     [STORE_BY_WARNINGS] = "warnings",
 };
 
 /** Agents that a search is made for by their names. Of more, any page is soon full. */
@@ -181,6 +171,7 @@ static int add_search(struct postgres_store *store, struct listing_query *listin
 struct page_place {
     int after; /**< number of the parameter, the id's follows; 0 = from the first */
     int limit;
+    const char *column;
     const char *comparison;
     const char *direction;
 };
@@ -188,7 +179,8 @@ struct page_place {
 static struct page_place add_place(struct listing_query *listing,
                                    const struct store_run_query *query)
 {
-    struct page_place place = {.comparison = query->is_ascending ? ">" : "<",
+    struct page_place place = {.column = columns[query->order],
+                               .comparison = query->is_ascending ? ">" : "<",
                                .direction = query->is_ascending ? "" : " DESC"};
     if (query->after != NULL) {
         place.after = next_parameter(listing);
@@ -204,45 +196,44 @@ static struct page_place add_place(struct listing_query *listing,
     return place;
 }
 
-static void add_order(struct listing_query *listing, const struct page_place *place,
-                      const char *column)
+static void add_order(struct listing_query *listing, const struct page_place *place)
 {
-    buf_printf(&listing->sql, " ORDER BY %s%s, id%s LIMIT $%d", column, place->direction,
+    buf_printf(&listing->sql, " ORDER BY %s%s, id%s LIMIT $%d", place->column, place->direction,
                place->direction, place->limit);
 }
 
-/** A page in the order of a column. @param which of the runs */
+/** A page of what a statement selects. @param which of the runs */
 static void add_part(struct listing_query *listing, const char *select,
-                     const struct page_place *place, const char *column, const char *which)
+                     const struct page_place *place, const char *which)
 {
     buf_printf(&listing->sql, "%s WHERE %s%s", select, which, buf_string(&listing->filter));
     if (place->after > 0) {
-        buf_printf(&listing->sql, " AND (%s, id) %s ($%d, $%d)", column, place->comparison,
+        buf_printf(&listing->sql, " AND (%s, id) %s ($%d, $%d)", place->column, place->comparison,
                    place->after, place->after + 1);
     }
-    add_order(listing, place, column);
+    add_order(listing, place);
 }
 
-/** The statement of a list: of some orders in two parts, each of which has its index. */
-static void write_list(struct listing_query *listing, const char *select,
-                       const struct rules_run_filter *filter)
+/**
+ * The statement of a list. Only the default order has an index of all runs. Other orders take a
+ * page of those that have not ended, and one of the others, by an index of what does not change any
+ * more.
+ */
+static void write_list(struct listing_query *listing, const struct postgres_store *store,
+                       const struct store_run_query *query)
 {
-    const struct store_run_query *query = filter->query;
-    const char *column = orders[query->order].column;
-    const char *ended = orders[query->order].ended;
+    const char *select = store->sql[PG_RUN_LIST];
     const struct page_place place = add_place(listing, query);
-    if (ended == NULL) {
-        add_part(listing, select, &place, column, "true");
+    if (query->order == STORE_BY_CREATED) {
+        add_part(listing, select, &place, "true");
         return;
     }
-    char has_ended[64];
-    snprintf(has_ended, sizeof(has_ended), "%s IS NOT NULL", ended);
     buf_append_string(&listing->sql, "(");
-    add_part(listing, select, &place, column, "status = 0");
-    buf_append_string(&listing->sql, ") UNION ALL (");
-    add_part(listing, select, &place, ended, has_ended);
-    buf_append_string(&listing->sql, ")");
-    add_order(listing, &place, column);
+    add_part(listing, select, &place, "status = 0");
+    buf_printf(&listing->sql, ") UNION ALL (%s WHERE key IN (", select);
+    add_part(listing, store->sql[PG_RUN_ENDED], &place, "true");
+    buf_append_string(&listing->sql, "))");
+    add_order(listing, &place);
 }
 
 /** Pass a row on. @return 1: continue with the next one, 0: enough, or an error */
@@ -271,7 +262,7 @@ int postgres_list_runs(struct store *base, const struct store_run_query *query, 
     add_own(&listing, &filter);
     int r = filter.search[0] != '\0' ? add_search(store, &listing, &filter, err) : 1;
     if (r == 1) {
-        write_list(&listing, store->sql[PG_RUN_LIST], &filter);
+        write_list(&listing, store, query);
         listing.query.sql = buf_steal(&listing.sql);
         r = postgres_read_begin(store, &listing.query, "list runs", &reading, err);
         r = r < 0 ? r : 1;

@@ -260,7 +260,7 @@ BEGIN
     RETURN;
   END IF;
   EXECUTE pg_catalog.format('GRANT USAGE ON SCHEMA {s} TO %I', p_role);
-  EXECUTE pg_catalog.format('GRANT SELECT ON {s}.meta, {s}.run_counts, {s}.run_count_changes, {s}.events,
+  EXECUTE pg_catalog.format('GRANT SELECT ON {s}.meta, {s}.ended_runs, {s}.run_counts, {s}.run_count_changes, {s}.events,
     {s}.checkpoints, {s}.interims, {s}.letters, {s}.policy_texts, {s}.policy_changes, {s}.memory_owners, {s}.memories,
     {s}.memory_vectors TO %I', p_role);
   SELECT pg_catalog.string_agg(pg_catalog.quote_ident(a.attname), ', ') INTO columns
@@ -337,6 +337,7 @@ INSERT INTO {s}.collections VALUES
   ('token', 2, 3, 'all'), ('token-name', 2, 3, 'all'), ('token-use', 2, 2, 'all');
 
 CREATE POLICY own ON {s}.runs USING ((SELECT {s}.sees_all()) OR {s}.sees(agent_id));
+CREATE POLICY own ON {s}.ended_runs USING ((SELECT {s}.sees_all()) OR {s}.sees(agent_id));
 CREATE POLICY own ON {s}.run_counts USING ((SELECT {s}.sees_all()) OR {s}.sees(agent_id));
 CREATE POLICY own ON {s}.run_count_changes USING ((SELECT {s}.sees_all()) OR {s}.sees(agent_id));
 CREATE POLICY own ON {s}.events USING ((SELECT {s}.sees_all()) OR {s}.sees_run(run));

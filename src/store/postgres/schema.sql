@@ -67,32 +67,40 @@ CREATE TABLE {s}.runs (
   last_seq bigint NOT NULL,
   last_position bigint NOT NULL,
   last_checkpoint bigint NOT NULL,
-  claimed_by text COLLATE "C" NOT NULL DEFAULT '', -- the role of the database that claimed it last
-  -- What commits change, once the run has ended: for indexes of lists, see settle_run().
-  ended_updated_ns bigint,
-  ended_iteration bigint,
-  ended_tokens bigint,
-  ended_cost_micro bigint,
-  ended_warnings bigint
+  claimed_by text COLLATE "C" NOT NULL DEFAULT '' -- the role of the database that claimed it last
 -- A commit of a run that has not ended changes no column that an index has, so with free room in its
--- page it touches no index.
+-- page it touches no index. It opens each of them, so orders of lists are those of ended_runs.
 ) WITH (fillfactor = 60);
 CREATE INDEX runs_by_age ON {s}.runs (created_ns, id);
 CREATE INDEX runs_by_agent ON {s}.runs (agent_id, created_ns, id);
 CREATE INDEX runs_by_status ON {s}.runs (status, created_ns, id);
--- The other orders of lists. Those that have not ended are sorted: they are few.
-CREATE INDEX runs_ordered_by_agent ON {s}.runs (agent_id, id);
-CREATE INDEX runs_ordered_by_status ON {s}.runs (status, id);
-CREATE INDEX runs_ordered_by_updated ON {s}.runs (ended_updated_ns, id) WHERE ended_updated_ns IS NOT NULL;
-CREATE INDEX runs_ordered_by_iteration ON {s}.runs (ended_iteration, id) WHERE ended_iteration IS NOT NULL;
-CREATE INDEX runs_ordered_by_tokens ON {s}.runs (ended_tokens, id) WHERE ended_tokens IS NOT NULL;
-CREATE INDEX runs_ordered_by_cost ON {s}.runs (ended_cost_micro, id) WHERE ended_cost_micro IS NOT NULL;
-CREATE INDEX runs_ordered_by_warnings ON {s}.runs (ended_warnings, id) WHERE ended_warnings IS NOT NULL;
 CREATE INDEX runs_by_parent ON {s}.runs (parent) WHERE parent <> '';
 CREATE INDEX runs_owned_by_agent ON {s}.runs (agent_id) WHERE owner <> '';
 CREATE INDEX runs_owned_alone ON {s}.runs (agent_id) WHERE owner <> '' AND is_exclusive;
 CREATE INDEX runs_owned_by_owner ON {s}.runs (owner) WHERE owner <> '';
 CREATE INDEX runs_ended ON {s}.runs (ended_ns) WHERE ended_ns > 0;
+
+-- What lists of runs that have ended select and are ordered by, see settle_run(). Those that have not are
+-- sorted: they are few.
+CREATE TABLE {s}.ended_runs (
+  run bigint PRIMARY KEY,
+  id text COLLATE "C" NOT NULL,
+  agent_id text COLLATE "C" NOT NULL,
+  parent text COLLATE "C" NOT NULL,
+  status bigint NOT NULL,
+  updated_ns bigint NOT NULL,
+  iteration bigint NOT NULL,
+  tokens bigint NOT NULL,
+  cost_micro bigint NOT NULL,
+  warnings bigint NOT NULL
+);
+CREATE INDEX ended_runs_by_agent ON {s}.ended_runs (agent_id, id);
+CREATE INDEX ended_runs_by_status ON {s}.ended_runs (status, id);
+CREATE INDEX ended_runs_by_updated ON {s}.ended_runs (updated_ns, id);
+CREATE INDEX ended_runs_by_iteration ON {s}.ended_runs (iteration, id);
+CREATE INDEX ended_runs_by_tokens ON {s}.ended_runs (tokens, id);
+CREATE INDEX ended_runs_by_cost ON {s}.ended_runs (cost_micro, id);
+CREATE INDEX ended_runs_by_warnings ON {s}.ended_runs (warnings, id);
 
 -- How many runs there are: the sum of both tables, exact in every snapshot. A transaction that changes
 -- it appends, so none waits for another one; see note_count().
@@ -226,6 +234,7 @@ CREATE INDEX memory_vectors_by_owner ON {s}.memory_vectors (owner, id);
 
 -- Roles read what is their agents'. The owner of the schema reads all.
 ALTER TABLE {s}.runs ENABLE ROW LEVEL SECURITY;
+ALTER TABLE {s}.ended_runs ENABLE ROW LEVEL SECURITY;
 ALTER TABLE {s}.run_counts ENABLE ROW LEVEL SECURITY;
 ALTER TABLE {s}.run_count_changes ENABLE ROW LEVEL SECURITY;
 ALTER TABLE {s}.events ENABLE ROW LEVEL SECURITY;

@@ -84,6 +84,7 @@ const char *const postgres_statements[PG_COUNT] = {
     [PG_RUN_RENEW] = "SELECT {s}.renew_leases($1, $2, $3, $4)",
     [PG_RUN_GET] = "SELECT " RUN_COLUMNS("") " FROM {s}.runs WHERE id = $1",
     [PG_RUN_LIST] = "SELECT " RUN_COLUMNS("") " FROM {s}.runs",
+    [PG_RUN_ENDED] = "SELECT run FROM {s}.ended_runs",
     [PG_RUN_COUNT] = "SELECT status, pause > 0, count(*) FROM {s}.runs",
     [PG_RUN_COUNTS] = "FROM (SELECT * FROM {s}.run_counts UNION ALL"
                       " SELECT * FROM {s}.run_count_changes) c",

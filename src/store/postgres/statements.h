@@ -23,6 +23,7 @@ enum postgres_sql {
     PG_RUN_RENEW,
     PG_RUN_GET,
     PG_RUN_LIST,
+    PG_RUN_ENDED,
     PG_RUN_COUNT,
     PG_RUN_COUNTS,
     PG_BATCH,

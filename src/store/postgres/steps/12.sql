@@ -26,22 +26,27 @@ INSERT INTO {s}.run_counts
   SELECT agent_id, status, pause > 0, parent = '', count(*) FROM {s}.runs GROUP BY 1, 2, 3, 4;
 
 DROP INDEX {s}.runs_for_counts;
-ALTER TABLE {s}.runs
-  ADD COLUMN ended_updated_ns bigint GENERATED ALWAYS AS (CASE WHEN status <> 0 THEN updated_ns END) STORED,
-  ADD COLUMN ended_iteration bigint GENERATED ALWAYS AS (CASE WHEN status <> 0 THEN iteration END) STORED,
-  ADD COLUMN ended_tokens bigint GENERATED ALWAYS AS (CASE WHEN status <> 0 THEN tokens END) STORED,
-  ADD COLUMN ended_cost_micro bigint GENERATED ALWAYS AS (CASE WHEN status <> 0 THEN cost_micro END) STORED,
-  ADD COLUMN ended_warnings bigint GENERATED ALWAYS AS (CASE WHEN status <> 0 THEN warnings END) STORED;
--- The table was written anew for them once; from here on settle_run() gives them their values.
-ALTER TABLE {s}.runs
-  ALTER COLUMN ended_updated_ns DROP EXPRESSION, ALTER COLUMN ended_iteration DROP EXPRESSION,
-  ALTER COLUMN ended_tokens DROP EXPRESSION, ALTER COLUMN ended_cost_micro DROP EXPRESSION,
-  ALTER COLUMN ended_warnings DROP EXPRESSION;
 CREATE INDEX runs_by_status ON {s}.runs (status, created_ns, id);
-CREATE INDEX runs_ordered_by_agent ON {s}.runs (agent_id, id);
-CREATE INDEX runs_ordered_by_status ON {s}.runs (status, id);
-CREATE INDEX runs_ordered_by_updated ON {s}.runs (ended_updated_ns, id) WHERE ended_updated_ns IS NOT NULL;
-CREATE INDEX runs_ordered_by_iteration ON {s}.runs (ended_iteration, id) WHERE ended_iteration IS NOT NULL;
-CREATE INDEX runs_ordered_by_tokens ON {s}.runs (ended_tokens, id) WHERE ended_tokens IS NOT NULL;
-CREATE INDEX runs_ordered_by_cost ON {s}.runs (ended_cost_micro, id) WHERE ended_cost_micro IS NOT NULL;
-CREATE INDEX runs_ordered_by_warnings ON {s}.runs (ended_warnings, id) WHERE ended_warnings IS NOT NULL;
+
+CREATE TABLE {s}.ended_runs (
+  run bigint PRIMARY KEY,
+  id text COLLATE "C" NOT NULL,
+  agent_id text COLLATE "C" NOT NULL,
+  parent text COLLATE "C" NOT NULL,
+  status bigint NOT NULL,
+  updated_ns bigint NOT NULL,
+  iteration bigint NOT NULL,
+  tokens bigint NOT NULL,
+  cost_micro bigint NOT NULL,
+  warnings bigint NOT NULL
+);
+ALTER TABLE {s}.ended_runs ENABLE ROW LEVEL SECURITY;
+INSERT INTO {s}.ended_runs SELECT key, id, agent_id, parent, status, updated_ns, iteration, tokens, cost_micro,
+  warnings FROM {s}.runs WHERE status <> 0;
+CREATE INDEX ended_runs_by_agent ON {s}.ended_runs (agent_id, id);
+CREATE INDEX ended_runs_by_status ON {s}.ended_runs (status, id);
+CREATE INDEX ended_runs_by_updated ON {s}.ended_runs (updated_ns, id);
+CREATE INDEX ended_runs_by_iteration ON {s}.ended_runs (iteration, id);
+CREATE INDEX ended_runs_by_tokens ON {s}.ended_runs (tokens, id);
+CREATE INDEX ended_runs_by_cost ON {s}.ended_runs (cost_micro, id);
+CREATE INDEX ended_runs_by_warnings ON {s}.ended_runs (warnings, id);

@@ -85,14 +85,23 @@ static const struct expectation functions[] = {
 
 /* Nobody but the owner writes to any. */
 static const struct expectation tables[] = {
-    {"checkpoints", 1},    {"collections", 4},
-    {"documents", 4},      {"events", 1},
-    {"interims", 1},       {"letters", 1},
-    {"memories", 1},       {"memory_owners", 1},
-    {"memory_vectors", 1}, {"meta", 1},
-    {"policy_changes", 1}, {"policy_texts", 1},
-    {"rights", 4},         {"run_count_changes", 1},
-    {"run_counts", 1},     {"runs", 4 /* columns */},
+    {"checkpoints", 1},
+    {"collections", 4},
+    {"documents", 4},
+    {"ended_runs", 1},
+    {"events", 1},
+    {"interims", 1},
+    {"letters", 1},
+    {"memories", 1},
+    {"memory_owners", 1},
+    {"memory_vectors", 1},
+    {"meta", 1},
+    {"policy_changes", 1},
+    {"policy_texts", 1},
+    {"rights", 4},
+    {"run_count_changes", 1},
+    {"run_counts", 1},
+    {"runs", 4 /* columns */},
 };
 
 static int expected_rank(const struct expectation *all, size_t count, const char *name)
