@@ -47,7 +47,8 @@ packages_of() {
         echo "clang lld clang-format libclang-rt-dev shellcheck strace sqlite3 git util-linux" \
             "bsdutils procps man-db curl libgmime-3.0-0 openssl"
         ;;
-    long) echo "clang libclang-rt-dev qemu-system-x86 busybox-static cpio e2fsprogs gh pgbouncer" ;;
+    long) echo "clang libclang-rt-dev qemu-system-x86 busybox-static cpio e2fsprogs gh pgbouncer" \
+        "patroni python3-etcd etcd-server" ;;
     lint) echo "clang-format clang-tidy cppcheck shellcheck" ;;
     acceptance)
         # Any node with npm will do here; where it is too old, npm brings a newer one (tests/node).

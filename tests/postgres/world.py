@@ -79,12 +79,16 @@ class World(unittest.TestCase):
         self.worker = self.folder / "worker.sh"
         self.worker.write_text(WORKER % {"effects": self.effects, "seconds": self.body_s})
         self.worker.chmod(0o755)
-        self.base = Database(*self.database_options)
-        self.addCleanup(self.base.close)
+        self.base = self.open_database()
         self.machines, self.kills, self.thawed, self.story, self.clients = [], {}, set(), [], []
         self.addCleanup(self.end_everything)
         with open("/proc/uptime", encoding="utf-8") as uptime:
             self.offset_s = time.time() - float(uptime.read().split()[0])
+
+    def open_database(self):
+        base = Database(*self.database_options)
+        self.addCleanup(base.close)
+        return base
 
     def end_everything(self):
         for client in self.clients:
