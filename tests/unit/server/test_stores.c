@@ -6,6 +6,7 @@
 
 #include <inttypes.h>
 #include <stdatomic.h>
+#include <stdlib.h>
 
 #define PATIENCE_NS HTTP_RAW_PATIENCE_NS
 
@@ -98,7 +99,7 @@ static void name_runs(struct json_object *answer, struct buf *ret_text)
     assert_true(json_object_object_get_ex(answer, "runs", &runs));
     for (size_t i = 0; i < json_object_array_length(runs); i++) {
         struct json_object *run = json_object_array_get_idx(runs, i);
-        buf_printf(ret_text, "%d:%s ", atoi(json_get_string(run, "run_id", "")),
+        buf_printf(ret_text, "%d:%s ", (int)strtol(json_get_string(run, "run_id", ""), NULL, 10),
                    json_get_string(run, "store", "?"));
     }
 }

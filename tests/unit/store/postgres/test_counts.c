@@ -100,7 +100,7 @@ SERVER_TEST(counts_are_folded_by_themselves)
             " END LOOP; END $$");
     assert_counts_right();
     /* Of 6000 changes; that none of 3000 draws folds happens once in 100,000 times. */
-    assert_int_not_equal(atoi(perform("SELECT count(*) FROM run_count_changes")), 6001);
+    assert_int_not_equal(strtol(perform("SELECT count(*) FROM run_count_changes"), NULL, 10), 6001);
 }
 
 SERVER_TEST(a_transaction_that_is_open_is_not_waited_for_and_counted_when_it_ends)
