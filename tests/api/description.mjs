@@ -545,6 +545,9 @@ const stops = {
   async sources(tour, { server }) {
     const daemon = await busy_daemon(server);
     try {
+      const { stores } = await tour.call("listStores", 200);
+      assert.deepEqual(stores, []);
+      await tour.call("listStores", 404, { query: "?store=a", is_wrong: true });
       const { servers } = await tour.call("listServers", 200);
       assert.ok(servers.filter(({ alive }) => alive).length >= 2, JSON.stringify(servers));
       await tour.call("listServers", 400, { query: "?no=1", is_wrong: true });
