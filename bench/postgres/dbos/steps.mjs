@@ -7,33 +7,33 @@
  *
  *   node steps.mjs ADDRESS WORKFLOWS STEPS BYTES
  */
-import { DBOS } from '@dbos-inc/dbos-sdk';
+import { DBOS } from "@dbos-inc/dbos-sdk";
 
 const address = process.argv[2];
 const [workflows, steps, bytes] = process.argv.slice(3).map(Number);
-const payload = 'a'.repeat(bytes);
+const payload = "a".repeat(bytes);
 
 async function work(count) {
-    for (let i = 0; i < count; i++) {
-        await DBOS.runStep(async () => payload, { name: 'step' });
-    }
+  for (let i = 0; i < count; i++) {
+    await DBOS.runStep(async () => payload, { name: "step" });
+  }
 }
-const workflow = DBOS.registerWorkflow(work, { name: 'work' });
+const workflow = DBOS.registerWorkflow(work, { name: "work" });
 
 async function run(count) {
-    const handles = await Promise.all(
-        Array.from({ length: workflows }, () => DBOS.startWorkflow(workflow)(count)),
-    );
-    await Promise.all(handles.map((handle) => handle.getResult()));
+  const handles = await Promise.all(
+    Array.from({ length: workflows }, () => DBOS.startWorkflow(workflow)(count)),
+  );
+  await Promise.all(handles.map((handle) => handle.getResult()));
 }
 
 DBOS.setConfig({
-    name: 'bench',
-    /* It requires a host in an address; the socket's folder is the parameter `host`. */
-    systemDatabaseUrl: address.replace('@/', '@localhost/'),
-    systemDatabasePoolSize: 20,
-    logLevel: 'error',
-    runAdminServer: false,
+  name: "bench",
+  /* It requires a host in an address; the socket's folder is the parameter `host`. */
+  systemDatabaseUrl: address.replace("@/", "@localhost/"),
+  systemDatabasePoolSize: 20,
+  logLevel: "error",
+  runAdminServer: false,
 });
 await DBOS.launch();
 await run(1);

@@ -233,11 +233,7 @@ export function Runs() {
           chosen={filter.statuses}
           onChange={(statuses) => change({ status: statuses.join(",") })}
         />
-        <StoreSelect
-          stores={stores}
-          store={filter.store}
-          onChange={(store) => change({ store })}
-        />
+        <StoreSelect stores={stores} store={filter.store} onChange={(store) => change({ store })} />
         {filter.agent && (
           <button type="button" class="chip" onClick={() => change({ agent: "" })}>
             Agent {filter.agent} <Icon name="close" size={11} />
