@@ -24,7 +24,7 @@ for name in kill agent_kill handoff_kill adapter_kill daemon_kill daemon_turns d
     "$programs/test_crash_$name" || status=1
 done
 # With the store in PostgreSQL.
-for name in kill race; do
+for name in kill race syscall_kill; do
     code=0
     RONDO_CRASH_SERVER=1 RONDO_CRASH_COUNT="$((RONDO_CRASH_COUNT / 6))" "$programs/test_crash_$name" || code=$?
     if [ "$code" != 0 ] && [ "$code" != 77 ]; then status=1; fi

@@ -2,7 +2,8 @@
 /*
  * kill -9 exactly before the N-th call of each system call that changes a file, for every N until
  * the workload passes unharmed. After each kill the store is checked, the next process is killed at
- * a random call while it resumes, and a third one finishes the work.
+ * a random call while it resumes, and a third one finishes the work. With RONDO_CRASH_SERVER=1 the
+ * store is in PostgreSQL, and the calls are those that talk with its server.
  */
 #include "check.h"
 #include "inject.h"
@@ -100,20 +101,24 @@ static uint64_t enumerate(struct crash_scene *scene, const struct workload *work
     return points;
 }
 
-TEST_WITH(every_sync_may_be_the_last_call, scene_setup_in_memory, scene_teardown)
+/** @param is_served whether the test is about stores in PostgreSQL, and not in files */
+static void skip_unless_wanted(const struct crash_scene *scene, bool is_served)
 {
-    if (!inject_is_possible()) {
+    if (!inject_is_possible() || is_served != (scene->server != NULL)) {
         skip();
     }
+}
+
+TEST_WITH(every_sync_may_be_the_last_call, scene_setup_in_memory, scene_teardown)
+{
+    skip_unless_wanted(*state, false);
     uint64_t points = enumerate(*state, &small, "fdatasync,fsync", 1);
     assert_true(points >= 6);
 }
 
 TEST_WITH(every_write_may_be_the_last_call, scene_setup_in_memory, scene_teardown)
 {
-    if (!inject_is_possible()) {
-        skip();
-    }
+    skip_unless_wanted(*state, false);
     uint64_t stride = scene_is_long() ? 1 : 9;
     uint64_t points = enumerate(*state, &small, "pwrite64", stride);
     points += enumerate(*state, &small, "write", scene_is_long() ? 1 : 3);
@@ -122,9 +127,7 @@ TEST_WITH(every_write_may_be_the_last_call, scene_setup_in_memory, scene_teardow
 
 TEST_WITH(every_change_of_a_file_may_be_the_last_call, scene_setup_in_memory, scene_teardown)
 {
-    if (!inject_is_possible()) {
-        skip();
-    }
+    skip_unless_wanted(*state, false);
     static const char *const syscalls[] = {"ftruncate", "unlink,unlinkat", "fchmod",
                                            "openat",    "rename,renameat", "fallocate"};
     for (size_t i = 0; i < COUNT(syscalls); i++) {
@@ -134,10 +137,18 @@ TEST_WITH(every_change_of_a_file_may_be_the_last_call, scene_setup_in_memory, sc
 
 TEST_WITH(a_log_that_is_being_copied_survives, scene_setup_in_memory, scene_teardown)
 {
-    if (!inject_is_possible()) {
-        skip();
-    }
+    skip_unless_wanted(*state, false);
     uint64_t points = enumerate(*state, &large, "fdatasync,fsync", scene_is_long() ? 1 : 80);
     points += enumerate(*state, &large, "pwrite64", scene_is_long() ? 41 : 5999);
     assert_true(points > 0);
+}
+
+TEST_WITH(every_exchange_with_a_server_may_be_the_last_call, scene_setup_in_memory, scene_teardown)
+{
+    skip_unless_wanted(*state, true);
+    uint64_t stride = scene_is_long() ? 1 : 9;
+    uint64_t points = enumerate(*state, &small, "sendto,sendmsg", stride);
+    points += enumerate(*state, &small, "recvfrom,recvmsg", stride);
+    points += enumerate(*state, &small, "poll,ppoll,epoll_wait", stride);
+    assert_true(points >= 10);
 }
