@@ -51,7 +51,7 @@ static bool matches(const struct store_run *run, const struct rules_run_filter *
         return false;
     }
     if (filter->search[0] != '\0' && !contains(run->agent_id, filter->search) &&
-        !begins_with(run->id, filter->search)) {
+        !(filter->searches_ids && begins_with(run->id, filter->search))) {
         return false;
     }
     return filter->statuses == 0 || ((filter->statuses >> run->summary.status) & 1) != 0;
